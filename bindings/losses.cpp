@@ -1,0 +1,81 @@
+#include "arrays.hpp"
+#include "losses/sums.hpp"
+
+namespace widemargin {
+
+void register_losses(nb::module_& m) {
+  m.def(
+      "loss_sum",
+      [](const std::string& loss, Vector y, Vector cost, Vector scores, double b) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        nb::gil_scoped_release release;
+        return with_loss(loss, [&](auto kind) {
+          return loss_sum<decltype(kind)>(y.data(), cost.data(), scores.data(), b, n);
+        });
+      },
+      nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"));
+  m.def(
+      "dual_sum",
+      [](const std::string& loss, Vector alpha, Vector cost) {
+        const auto n = static_cast<std::int64_t>(alpha.shape(0));
+        require_length(cost, n, "cost");
+        nb::gil_scoped_release release;
+        return with_loss(loss, [&](auto kind) {
+          return dual_sum<decltype(kind)>(alpha.data(), cost.data(), n);
+        });
+      },
+      nb::arg("loss"), nb::arg("alpha"), nb::arg("cost"));
+  m.def(
+      "loss_terms",
+      [](const std::string& loss, Vector y, Vector cost, Vector scores, double b,
+         MutableVector alpha, MutableVector curvature) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        require_length(alpha, n, "alpha");
+        require_length(curvature, n, "curvature");
+        nb::gil_scoped_release release;
+        with_smooth_loss(loss, [&](auto kind) {
+          loss_terms<decltype(kind)>(y.data(), cost.data(), scores.data(), b, alpha.data(),
+                                     curvature.data(), n);
+        });
+      },
+      nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"),
+      nb::arg("alpha").noconvert(), nb::arg("curvature").noconvert());
+  m.def(
+      "derivatives_along",
+      [](const std::string& loss, Vector y, Vector cost, Vector scores, double b, Vector slopes,
+         double slope_b, double t) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        require_length(slopes, n, "slopes");
+        nb::gil_scoped_release release;
+        const Derivatives d = with_smooth_loss(loss, [&](auto kind) {
+          return derivatives_along<decltype(kind)>(y.data(), cost.data(), scores.data(), b,
+                                                   slopes.data(), slope_b, t, n);
+        });
+        return std::tuple(d.first, d.second);
+      },
+      nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"),
+      nb::arg("slopes"), nb::arg("slope_b"), nb::arg("t"));
+  m.def(
+      "best_intercept",
+      [](const std::string& loss, Vector y, Vector cost, Vector scores, double b) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        nb::gil_scoped_release release;
+        if (loss == "hinge") {
+          return best_hinge_intercept(y.data(), cost.data(), scores.data(), n);
+        }
+        return with_smooth_loss(loss, [&](auto kind) {
+          return best_smooth_intercept<decltype(kind)>(y.data(), cost.data(), scores.data(), b, n);
+        });
+      },
+      nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"));
+}
+
+}  // namespace widemargin

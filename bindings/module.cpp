@@ -1,0 +1,156 @@
+#include "arrays.hpp"
+
+namespace widemargin {
+namespace {
+
+template <class T>
+bool has_dtype(const nb::ndarray<nb::ro>& array) {
+  return array.dtype() == nb::dtype<T>();
+}
+
+void require_contiguous_1d(const nb::ndarray<nb::ro>& array, const char* name) {
+  if (array.ndim() != 1 || (array.shape(0) > 1 && array.stride(0) != 1)) {
+    throw std::invalid_argument(std::string(name) + " must be one-dimensional and contiguous");
+  }
+}
+
+template <class T>
+AnyRows dense_view(const nb::ndarray<nb::ro>& values, double bias) {
+  DenseRows<T> rows;
+  rows.values = static_cast<const T*>(values.data());
+  rows.count = static_cast<std::int64_t>(values.shape(0));
+  rows.width = static_cast<std::int64_t>(values.shape(1));
+  rows.stride = values.stride(0);
+  rows.bias = bias;
+  return rows;
+}
+
+RowsHandle dense_rows(const nb::object& array, double bias) {
+  const auto values = nb::cast<nb::ndarray<nb::ro>>(array);
+  if (values.ndim() != 2 || (values.shape(1) > 1 && values.stride(1) != 1)) {
+    throw std::invalid_argument("dense rows must be two-dimensional with contiguous rows");
+  }
+  if (has_dtype<double>(values)) return {dense_view<double>(values, bias), {array}};
+  if (has_dtype<float>(values)) return {dense_view<float>(values, bias), {array}};
+  throw std::invalid_argument("dense rows must be float32 or float64");
+}
+
+template <class T, class Index>
+AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& indices,
+                 const nb::ndarray<nb::ro>& pointers, std::int64_t width, double bias) {
+  CsrRows<T, Index> rows;
+  rows.values = static_cast<const T*>(values.data());
+  rows.indices = static_cast<const Index*>(indices.data());
+  rows.pointers = static_cast<const Index*>(pointers.data());
+  rows.count = static_cast<std::int64_t>(pointers.shape(0)) - 1;
+  rows.width = width;
+  rows.bias = bias;
+  if (rows.count < 0) {
+    throw std::invalid_argument("row pointers are empty");
+  }
+  // A view trusts its indices in every loop, so they are checked once, here.
+  const auto length = static_cast<std::int64_t>(std::min(values.shape(0), indices.shape(0)));
+  if (rows.pointers[0] < 0) {
+    throw std::invalid_argument("row pointers must not be negative");
+  }
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    if (rows.pointers[i + 1] < rows.pointers[i]) {
+      throw std::invalid_argument("row pointers must not decrease");
+    }
+  }
+  if (static_cast<std::int64_t>(rows.pointers[rows.count]) > length) {
+    throw std::invalid_argument("row pointers reach past the stored values");
+  }
+  Index lowest = 0, highest = -1;
+  for (std::int64_t j = rows.pointers[0]; j < rows.pointers[rows.count]; ++j) {
+    lowest = std::min(lowest, rows.indices[j]);
+    highest = std::max(highest, rows.indices[j]);
+  }
+  if (lowest < 0 || static_cast<std::int64_t>(highest) >= width) {
+    throw std::invalid_argument("a column index is out of range");
+  }
+  return rows;
+}
+
+RowsHandle csr_rows(const nb::object& value_array, const nb::object& index_array,
+                    const nb::object& pointer_array, std::int64_t width, double bias) {
+  const auto values = nb::cast<nb::ndarray<nb::ro>>(value_array);
+  const auto indices = nb::cast<nb::ndarray<nb::ro>>(index_array);
+  const auto pointers = nb::cast<nb::ndarray<nb::ro>>(pointer_array);
+  require_contiguous_1d(values, "values");
+  require_contiguous_1d(indices, "indices");
+  require_contiguous_1d(pointers, "row pointers");
+  const std::vector<nb::object> owners{value_array, index_array, pointer_array};
+  const bool wide = has_dtype<std::int64_t>(indices) && has_dtype<std::int64_t>(pointers);
+  const bool narrow = has_dtype<std::int32_t>(indices) && has_dtype<std::int32_t>(pointers);
+  if (!wide && !narrow) {
+    throw std::invalid_argument("indices and row pointers must both be int32 or both int64");
+  }
+  if (has_dtype<double>(values)) {
+    return {wide ? csr_view<double, std::int64_t>(values, indices, pointers, width, bias)
+                 : csr_view<double, std::int32_t>(values, indices, pointers, width, bias),
+            owners};
+  }
+  if (has_dtype<float>(values)) {
+    return {wide ? csr_view<float, std::int64_t>(values, indices, pointers, width, bias)
+                 : csr_view<float, std::int32_t>(values, indices, pointers, width, bias),
+            owners};
+  }
+  throw std::invalid_argument("values must be float32 or float64");
+}
+
+// The same data with another constant feature.
+RowsHandle with_bias(const RowsHandle& handle, double bias) {
+  RowsHandle copy = handle;
+  std::visit([&](auto& rows) { rows.bias = bias; }, copy.view);
+  return copy;
+}
+
+// The rows that `subset` names, without copying them.
+RowsHandle take(const RowsHandle& handle, const nb::object& subset_array) {
+  const auto subset = nb::cast<IndexVector>(subset_array);
+  RowsHandle copy = handle;
+  std::visit(
+      [&](auto& rows) {
+        if (rows.subset != nullptr) {
+          throw std::invalid_argument("rows are a subset already");
+        }
+        for (std::size_t i = 0; i < subset.shape(0); ++i) {
+          if (subset(i) < 0 || subset(i) >= rows.count) {
+            throw std::invalid_argument("a row number is out of range");
+          }
+        }
+        rows.subset = subset.data();
+        rows.count = static_cast<std::int64_t>(subset.shape(0));
+      },
+      copy.view);
+  copy.owners.push_back(subset_array);
+  return copy;
+}
+
+}  // namespace
+}  // namespace widemargin
+
+NB_MODULE(WIDEMARGIN_MODULE, m) {
+  using namespace widemargin;
+  m.doc() = "Compiled kernels of widemargin; private.";
+  m.attr("variant") = WIDEMARGIN_VARIANT;
+
+  nb::class_<RowsHandle> rows(m, "Rows");
+  rows.def_prop_ro("count", &RowsHandle::count)
+      .def_prop_ro("width", &RowsHandle::width)
+      .def_prop_ro("weights", &RowsHandle::weights)
+      .def_prop_ro("nonzeros",
+                   [](const RowsHandle& h) {
+                     return std::visit([](const auto& r) { return r.total_nonzeros(); }, h.view);
+                   })
+      .def("take", &take, nb::arg("subset"))
+      .def("with_bias", &with_bias, nb::arg("bias"));
+  m.def("dense_rows", &dense_rows, nb::arg("values"), nb::arg("bias"));
+  m.def("csr_rows", &csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("pointers"),
+        nb::arg("width"), nb::arg("bias"));
+  register_products(m, rows);
+  register_losses(m);
+  register_sweeps(m);
+  register_projections(m);
+}

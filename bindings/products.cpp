@@ -1,0 +1,130 @@
+#include "kernels/products.hpp"
+
+#include "arrays.hpp"
+#include "kernels/gram.hpp"
+
+namespace widemargin {
+
+void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
+  rows_class
+      .def(
+          "scores",
+          [](const RowsHandle& handle, Vector w, MutableVector out, std::int64_t begin,
+             std::int64_t end) {
+            require_length(w, handle.weights(), "w");
+            require_length(out, handle.count(), "out");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit([&](const auto& r) { scores(r, w.data(), out.data(), begin, end); },
+                       handle.view);
+          },
+          nb::arg("w"), nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "accumulate",
+          [](const RowsHandle& handle, Vector coefficients, MutableVector sum, std::int64_t begin,
+             std::int64_t end) {
+            require_length(coefficients, handle.count(), "coefficients");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) { accumulate(r, coefficients.data(), sum.data(), begin, end); },
+                handle.view);
+          },
+          nb::arg("coefficients"), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "scores_and_accumulate",
+          [](const RowsHandle& handle, Vector w, MutableVector out, Vector coefficients,
+             MutableVector sum, std::int64_t begin, std::int64_t end) {
+            require_length(w, handle.weights(), "w");
+            require_length(out, handle.count(), "out");
+            require_length(coefficients, handle.count(), "coefficients");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  scores_and_accumulate(r, w.data(), out.data(), coefficients.data(), sum.data(),
+                                        begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("w"), nb::arg("out").noconvert(), nb::arg("coefficients"),
+          nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "curvature_product",
+          [](const RowsHandle& handle, Vector curvature, Vector direction, double shift,
+             MutableVector sum, std::int64_t begin, std::int64_t end) {
+            require_length(curvature, handle.count(), "curvature");
+            require_length(direction, handle.weights(), "direction");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            return std::visit(
+                [&](const auto& r) {
+                  return curvature_product(r, curvature.data(), direction.data(), shift, sum.data(),
+                                           begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("curvature"), nb::arg("direction"), nb::arg("shift"), nb::arg("sum").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
+      .def(
+          "curvature_diagonal",
+          [](const RowsHandle& handle, Vector curvature, MutableVector sum, std::int64_t begin,
+             std::int64_t end) {
+            require_length(curvature, handle.count(), "curvature");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  curvature_diagonal(r, curvature.data(), sum.data(), begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("curvature"), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "gram",
+          [](const RowsHandle& handle, Vector curvature, bool constant, MutableMatrix matrix,
+             std::int64_t begin, std::int64_t end) {
+            const std::int64_t side = handle.weights() + (constant ? 1 : 0);
+            require_length(curvature, handle.count(), "curvature");
+            require_length(matrix, side, "matrix");
+            if (static_cast<std::int64_t>(matrix.shape(1)) != side) {
+              throw std::invalid_argument("matrix must be square");
+            }
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  gram(r, curvature.data(), constant, side, matrix.data(), begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("curvature"), nb::arg("constant"), nb::arg("matrix").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
+      .def(
+          "squared_norms",
+          [](const RowsHandle& handle, MutableVector out, std::int64_t begin, std::int64_t end) {
+            require_length(out, handle.count(), "out");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit([&](const auto& r) { squared_norms(r, out.data(), begin, end); },
+                       handle.view);
+          },
+          nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"));
+
+  m.def(
+      "symmetrise",
+      [](MutableMatrix matrix) {
+        if (matrix.shape(0) != matrix.shape(1)) {
+          throw std::invalid_argument("matrix must be square");
+        }
+        nb::gil_scoped_release release;
+        symmetrise(matrix.data(), static_cast<std::int64_t>(matrix.shape(0)));
+      },
+      nb::arg("matrix").noconvert());
+}
+
+}  // namespace widemargin

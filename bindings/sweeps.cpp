@@ -1,0 +1,98 @@
+#include "arrays.hpp"
+#include "sweeps/dual_cd.hpp"
+
+namespace widemargin {
+namespace {
+
+void require_problem(const RowsHandle& handle, const Vector& y, const Vector& cost,
+                     const Vector& norms, const MutableVector& alpha, const MutableVector& w,
+                     const MutableIndexVector& order, std::int64_t active) {
+  const std::int64_t n = handle.count();
+  require_length(y, n, "y");
+  require_length(cost, n, "cost");
+  require_length(norms, n, "squared_norms");
+  require_length(alpha, n, "alpha");
+  require_length(w, handle.weights(), "w");
+  if (active < 0 || active > static_cast<std::int64_t>(order.shape(0)) ||
+      static_cast<std::int64_t>(order.shape(0)) > n) {
+    throw std::invalid_argument("active set out of range");
+  }
+}
+
+}  // namespace
+
+void register_sweeps(nb::module_& m) {
+  m.def(
+      "shuffle",
+      [](MutableIndexVector order, std::int64_t active, std::uint64_t seed) {
+        if (active < 0 || active > static_cast<std::int64_t>(order.shape(0))) {
+          throw std::invalid_argument("active set out of range");
+        }
+        nb::gil_scoped_release release;
+        shuffle(order.data(), active, seed);
+      },
+      nb::arg("order").noconvert(), nb::arg("active"), nb::arg("seed"));
+
+  m.def(
+      "dual_sweep",
+      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
+         MutableVector alpha, MutableVector w, MutableIndexVector order, std::int64_t active,
+         double residual, double b, double rho, double shrink_low, double shrink_high,
+         std::int64_t begin, std::int64_t budget) {
+        require_problem(handle, y, cost, norms, alpha, w, order, active);
+        SweepReport report;
+        DualIterate iterate{alpha.data(), w.data(), order.data(), active, residual};
+        {
+          nb::gil_scoped_release release;
+          const BinaryData data{y.data(), cost.data(), norms.data()};
+          report = std::visit(
+              [&](const auto& rows) {
+                return with_loss(loss, [&](auto kind) {
+                  return dual_sweep<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
+                                                    ShrinkBounds{shrink_low, shrink_high}, begin,
+                                                    budget);
+                });
+              },
+              handle.view);
+        }
+        return std::tuple(report.next, iterate.active, iterate.residual, report.largest_gradient,
+                          report.smallest_gradient, report.gap_estimate, report.dual_terms);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("order").noconvert(),
+      nb::arg("active"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"), nb::arg("shrink_low"),
+      nb::arg("shrink_high"), nb::arg("begin"), nb::arg("budget"));
+
+  m.def(
+      "extrapolate",
+      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
+         MutableVector alpha, MutableVector w, MutableIndexVector order, std::int64_t active,
+         double residual, double b, double rho, Vector alpha_before, Vector w_before,
+         double residual_before) {
+        require_problem(handle, y, cost, norms, alpha, w, order, active);
+        require_length(alpha_before, handle.count(), "alpha_before");
+        require_length(w_before, handle.weights(), "w_before");
+        DualIterate iterate{alpha.data(), w.data(), order.data(), active, residual};
+        double step = 0.0;
+        {
+          nb::gil_scoped_release release;
+          const BinaryData data{y.data(), cost.data(), norms.data()};
+          step = std::visit(
+              [&](const auto& rows) {
+                return with_loss(loss, [&](auto kind) {
+                  return extrapolate<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
+                                                     alpha_before.data(), w_before.data(),
+                                                     residual_before, handle.weights());
+                });
+              },
+              handle.view);
+        }
+        return std::tuple(step, iterate.residual);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("order").noconvert(),
+      nb::arg("active"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"), nb::arg("alpha_before"),
+      nb::arg("w_before"), nb::arg("residual_before"));
+}
+
+}  // namespace widemargin

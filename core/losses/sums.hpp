@@ -1,0 +1,178 @@
+// Sums of a loss and of its dual over the examples, and the exact intercept for given scores.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "losses/hinge.hpp"
+#include "losses/logistic.hpp"
+#include "losses/squared_hinge.hpp"
+
+namespace widemargin {
+
+constexpr int sum_lanes = 8;
+
+template <class Term>
+double sum_terms(std::int64_t count, Term&& term) {
+  double sums[sum_lanes] = {};
+  std::int64_t i = 0;
+  for (; i + sum_lanes <= count; i += sum_lanes) {
+    for (int lane = 0; lane < sum_lanes; ++lane) {
+      sums[lane] += term(i + lane);
+    }
+  }
+  double total = 0.0;
+  for (; i < count; ++i) {
+    total += term(i);
+  }
+  for (double s : sums) {
+    total += s;
+  }
+  return total;
+}
+
+// sum_i c_i loss(y_i (scores_i + b))
+template <class Loss>
+double loss_sum(const double* y, const double* cost, const double* scores, double b,
+                std::int64_t count) {
+  return sum_terms(count,
+                   [&](std::int64_t i) { return cost[i] * Loss::value(y[i] * (scores[i] + b)); });
+}
+
+// sum_i dual_term(alpha_i)
+template <class Loss>
+double dual_sum(const double* alpha, const double* cost, std::int64_t count) {
+  return sum_terms(count, [&](std::int64_t i) { return Loss::dual_term(alpha[i], cost[i]); });
+}
+
+// The dual point that belongs to the margins, and the curvature of the loss there.
+template <class Loss>
+void loss_terms(const double* y, const double* cost, const double* scores, double b, double* alpha,
+                double* curvature, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double m = y[i] * (scores[i] + b);
+    alpha[i] = Loss::alpha_at(m, cost[i]);
+    curvature[i] = Loss::curvature_at(m, cost[i]);
+  }
+}
+
+// First and second derivative of t -> sum_i c_i loss(y_i (scores_i + t slopes_i)).
+struct Derivatives {
+  double first = 0.0;
+  double second = 0.0;
+};
+
+template <class Loss>
+Derivatives derivatives_along(const double* y, const double* cost, const double* scores, double b,
+                              const double* slopes, double slope_b, double t, std::int64_t count) {
+  double first[sum_lanes] = {}, second[sum_lanes] = {};
+  auto add = [&](std::int64_t i, int lane) {
+    const double slope = slopes[i] + slope_b;
+    const double m = y[i] * (scores[i] + b + t * slope);
+    first[lane] -= Loss::alpha_at(m, cost[i]) * y[i] * slope;
+    second[lane] += Loss::curvature_at(m, cost[i]) * slope * slope;
+  };
+  std::int64_t i = 0;
+  for (; i + sum_lanes <= count; i += sum_lanes) {
+    for (int lane = 0; lane < sum_lanes; ++lane) {
+      add(i + lane, lane);
+    }
+  }
+  for (; i < count; ++i) {
+    add(i, 0);
+  }
+  Derivatives total;
+  for (int lane = 0; lane < sum_lanes; ++lane) {
+    total.first += first[lane];
+    total.second += second[lane];
+  }
+  return total;
+}
+
+// argmin over b of sum_i c_i max(0, 1 - y_i (scores_i + b)): the slope starts at minus the cost of
+// the positive examples and climbs by c_i at y_i - scores_i, so the answer is a weighted quantile,
+// found by partitioning, without a sort.
+inline double best_hinge_intercept(const double* y, const double* cost, const double* scores,
+                                   std::int64_t count) {
+  struct Breakpoint {
+    double place, weight;
+  };
+  std::vector<Breakpoint> points;
+  points.reserve(static_cast<std::size_t>(count));
+  double level = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (cost[i] > 0.0) {
+      points.push_back({y[i] - scores[i], cost[i]});
+      if (y[i] > 0.0) {
+        level += cost[i];
+      }
+    }
+  }
+  auto first = points.begin(), last = points.end();
+  if (first == last) {
+    return 0.0;
+  }
+  while (last - first > 1) {
+    auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last,
+                     [](const Breakpoint& a, const Breakpoint& b) { return a.place < b.place; });
+    double below = 0.0;
+    for (auto p = first; p != middle; ++p) {
+      below += p->weight;
+    }
+    if (level <= below) {
+      last = middle;
+    } else if (level <= below + middle->weight) {
+      return middle->place;
+    } else {
+      level -= below + middle->weight;
+      first = middle + 1;
+      if (first == last) {
+        return middle->place;
+      }
+    }
+  }
+  return first->place;
+}
+
+// argmin over b for a smooth loss, by Newton's method kept inside a shrinking bracket.
+template <class Loss>
+double best_smooth_intercept(const double* y, const double* cost, const double* scores, double b,
+                             std::int64_t count) {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  double reach = 1.0;
+  for (int round = 0; round < 100; ++round) {
+    double first = 0.0, second = 0.0, scale = 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double m = y[i] * (scores[i] + b);
+      const double alpha = Loss::alpha_at(m, cost[i]);
+      first -= alpha * y[i];
+      scale += alpha;
+      second += Loss::curvature_at(m, cost[i]);
+    }
+    if (std::abs(first) <= 1e-15 * scale) {
+      break;
+    }
+    (first > 0.0 ? high : low) = b;
+    double next = b - first / second;
+    if (!(std::abs(next - b) <= reach)) {
+      next = first > 0.0 ? b - reach : b + reach;
+      reach *= 2.0;
+    }
+    if (!(next > low && next < high)) {
+      next = 0.5 * (low + high);
+    }
+    if (std::abs(next - b) <= 1e-15 * (1.0 + std::abs(b))) {
+      b = next;
+      break;
+    }
+    b = next;
+  }
+  return b;
+}
+
+}  // namespace widemargin

@@ -1,0 +1,110 @@
+// Dense rows in C order: a view, never a copy.
+#pragma once
+
+#include <cstdint>
+
+#include "rows/prefetch.hpp"
+
+namespace widemargin {
+
+// Sum of products in double. Sixteen running sums let the compiler keep four vector registers
+// busy without being allowed to reorder additions (-ffast-math stays off).
+template <class T>
+inline double dot_dense(const T* values, const double* weights, std::int64_t count) {
+  constexpr int lanes = 16;
+  double sums[lanes] = {};
+  std::int64_t j = 0;
+  for (; j + lanes <= count; j += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      sums[lane] += static_cast<double>(values[j + lane]) * weights[j + lane];
+    }
+  }
+  double total = 0.0;
+  for (; j < count; ++j) {
+    total += static_cast<double>(values[j]) * weights[j];
+  }
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      sums[lane] += sums[lane + half];
+    }
+  }
+  return total + sums[0];
+}
+
+// An extra constant feature `bias` may be thought of as appended to every row (a penalised
+// intercept); it is zero when there is none, and then weights[width] is not read.
+template <class T>
+struct DenseRows {
+  using value_type = T;
+  static constexpr bool is_dense = true;
+
+  const T* values = nullptr;
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+  std::int64_t stride = 0;
+  double bias = 0.0;
+  const std::int64_t* subset = nullptr;  // row i of this view is row subset[i] of the matrix
+
+  const T* row(std::int64_t i) const { return values + (subset ? subset[i] : i) * stride; }
+  std::int64_t nonzeros(std::int64_t) const { return width; }
+  std::int64_t total_nonzeros() const { return count * width; }
+
+  double dot(std::int64_t i, const double* weights) const {
+    const double sum = dot_dense(row(i), weights, width);
+    return bias == 0.0 ? sum : sum + bias * weights[width];
+  }
+
+  void axpy(std::int64_t i, double scale, double* weights) const {
+    const T* x = row(i);
+    for (std::int64_t j = 0; j < width; ++j) {
+      weights[j] += scale * static_cast<double>(x[j]);
+    }
+    if (bias != 0.0) {
+      weights[width] += scale * bias;
+    }
+  }
+
+  double squared_norm(std::int64_t i) const {
+    const T* x = row(i);
+    double sums[8] = {};
+    std::int64_t j = 0;
+    for (; j + 8 <= width; j += 8) {
+      for (int lane = 0; lane < 8; ++lane) {
+        const double v = static_cast<double>(x[j + lane]);
+        sums[lane] += v * v;
+      }
+    }
+    double total = bias * bias;
+    for (; j < width; ++j) {
+      const double v = static_cast<double>(x[j]);
+      total += v * v;
+    }
+    for (double s : sums) {
+      total += s;
+    }
+    return total;
+  }
+
+  template <class Visit>
+  void for_each(std::int64_t i, Visit&& visit) const {
+    const T* x = row(i);
+    for (std::int64_t j = 0; j < width; ++j) {
+      visit(j, static_cast<double>(x[j]));
+    }
+    if (bias != 0.0) {
+      visit(width, bias);
+    }
+  }
+
+  // Asks for the start of a row that will be needed soon; the hardware follows from there.
+  void prefetch(std::int64_t i) const {
+    const char* start = reinterpret_cast<const char*>(row(i));
+    const std::int64_t bytes = width * static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t offset = 0; offset < bytes && offset < 256; offset += 64) {
+      prefetch_line(start + offset);
+    }
+  }
+  void prefetch_pointers(std::int64_t) const {}
+};
+
+}  // namespace widemargin

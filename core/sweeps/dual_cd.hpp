@@ -1,0 +1,253 @@
+// One sweep of dual coordinate descent, and the extrapolation along it (MATHEMATICS, section 9).
+//
+// Minimises  f(alpha) = 1/2 ||w||^2 - sum_i dual_term(alpha_i) + b t + rho/2 t^2  with
+// w = sum_i alpha_i y_i x_i and t = sum_i alpha_i y_i, one coordinate at a time. The last two terms
+// are the multipliers for the constraint t = 0 of an exact intercept; without one, rho = b = 0.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "losses/logistic.hpp"
+#include "rows/prefetch.hpp"
+
+namespace widemargin {
+
+// Immutable data of a binary problem, all of length rows.count.
+struct BinaryData {
+  const double* y = nullptr;
+  const double* cost = nullptr;
+  const double* squared_norms = nullptr;
+};
+
+// The iterate; `order[0, active)` are the examples that take part.
+struct DualIterate {
+  double* alpha = nullptr;
+  double* w = nullptr;
+  std::int64_t* order = nullptr;
+  std::int64_t active = 0;
+  double residual = 0.0;  // t
+};
+
+struct Multiplier {
+  double b = 0.0;
+  double rho = 0.0;
+};
+
+// An example leaves the active set when its gradient points further out of the box than any
+// gradient pointed inwards in the sweep before (LIBLINEAR's rule).
+struct ShrinkBounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+struct SweepReport {
+  double largest_gradient = -std::numeric_limits<double>::infinity();
+  double smallest_gradient = std::numeric_limits<double>::infinity();
+  double gap_estimate = 0.0;  // sum of Fenchel-Young gaps at the moment of the visit
+  double dual_terms = 0.0;
+  std::int64_t next = 0;  // where in `order` the next call goes on
+};
+
+// splitmix64: small, fast, and the same on every machine.
+struct Random {
+  std::uint64_t state;
+  std::uint64_t operator()() {
+    std::uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(
+        (static_cast<std::uint64_t>((*this)() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
+  }
+};
+
+inline void shuffle(std::int64_t* order, std::int64_t count, std::uint64_t seed) {
+  Random random{seed};
+  for (std::int64_t i = count - 1; i > 0; --i) {
+    std::swap(order[i], order[random.below(i + 1)]);
+  }
+}
+
+template <class Loss, class Rows>
+SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& iterate,
+                       const Multiplier& multiplier, const ShrinkBounds& bounds, std::int64_t begin,
+                       std::int64_t budget) {
+  constexpr bool can_shrink = !std::is_same_v<Loss, Logistic>;
+  constexpr std::int64_t ahead = 6;
+  SweepReport report;
+  double* alpha = iterate.alpha;
+  double* w = iterate.w;
+  std::int64_t k = begin;
+  for (std::int64_t visits = 0; k < iterate.active && visits < budget; ++k, ++visits) {
+    if (k + 2 * ahead < iterate.active) {
+      rows.prefetch_pointers(iterate.order[k + 2 * ahead]);
+      const std::int64_t soon = iterate.order[k + ahead];
+      rows.prefetch(soon);
+      prefetch_line(alpha + soon);
+      prefetch_line(data.squared_norms + soon);
+      prefetch_line(data.y + soon);
+      prefetch_line(data.cost + soon);
+    }
+    const std::int64_t i = iterate.order[k];
+    const double y = data.y[i], c = data.cost[i], old = alpha[i];
+    const double q = data.squared_norms[i] + multiplier.rho;
+    const double m = y * (rows.dot(i, w) + multiplier.b + multiplier.rho * iterate.residual);
+
+    // 1) shrink, and watch the projected gradient
+    if constexpr (can_shrink) {
+      const double gradient = m + Loss::dual_slope(old, c);
+      double projected = gradient;
+      if (old == 0.0) {
+        if (gradient > bounds.high) {
+          --iterate.active;
+          std::swap(iterate.order[k], iterate.order[iterate.active]);
+          --k;
+          continue;
+        }
+        projected = std::min(gradient, 0.0);
+      } else if (Loss::bounded && old == c) {
+        if (gradient < bounds.low) {
+          --iterate.active;
+          std::swap(iterate.order[k], iterate.order[iterate.active]);
+          --k;
+          continue;
+        }
+        projected = std::max(gradient, 0.0);
+      }
+      report.largest_gradient = std::max(report.largest_gradient, projected);
+      report.smallest_gradient = std::min(report.smallest_gradient, projected);
+      const double term = Loss::dual_term(old, c);
+      report.dual_terms += term;
+      report.gap_estimate += c * Loss::value(m) - term + old * m;
+      if (projected == 0.0) {
+        continue;
+      }
+    }
+
+    // 2) the exact step in this coordinate
+    const double fresh = Loss::step(old, m, q, c);
+    const double change = fresh - old;
+    if constexpr (!can_shrink) {
+      // To second order in the step, for the price of no further logarithm.
+      report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
+      report.largest_gradient = std::max(report.largest_gradient, std::abs(change) / c);
+    }
+    if (change != 0.0) {
+      alpha[i] = fresh;
+      rows.axpy(i, change * y, w);
+      iterate.residual += change * y;
+    }
+  }
+  report.next = k;
+  return report;
+}
+
+// Exact line search from `alpha` along the last sweep, alpha - alpha_before: its image w - w_before
+// is known, so the search needs no pass over the data; only examples that hit a bound do. The
+// step is kept if it lowers f. Returns the step that was taken, or zero.
+template <class Loss, class Rows>
+double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterate,
+                   const Multiplier& multiplier, const double* alpha_before, const double* w_before,
+                   double residual_before, std::int64_t width) {
+  const double* alpha = iterate.alpha;
+  const double* w = iterate.w;
+  const std::int64_t active = iterate.active;
+  constexpr bool smooth = std::is_same_v<Loss, Logistic>;
+
+  // 1) the quadratic part of f along the direction
+  double ww = 0.0, wd = 0.0, dd = 0.0;
+  for (std::int64_t j = 0; j < width; ++j) {
+    const double d = w[j] - w_before[j];
+    ww += w[j] * w[j];
+    wd += w[j] * d;
+    dd += d * d;
+  }
+  const double dt = iterate.residual - residual_before;
+  const double running = multiplier.b + multiplier.rho * iterate.residual;
+  double slope = wd + running * dt;
+  double curvature = dd + multiplier.rho * dt * dt;
+
+  // 2) the step: closed form for both hinges, a few Newton steps for the entropy
+  auto limited = [&](std::int64_t i, double step) {
+    const double moved = alpha[i] + step * (alpha[i] - alpha_before[i]);
+    if constexpr (smooth) {
+      return std::clamp(moved, 0.1 * alpha[i], data.cost[i] - 0.1 * (data.cost[i] - alpha[i]));
+    } else {
+      return Loss::clip(moved, data.cost[i]);
+    }
+  };
+  double step = 0.0;
+  for (int round = 0; round < (smooth ? 3 : 1); ++round) {
+    double first = slope + step * curvature, second = curvature;
+    for (std::int64_t k = 0; k < active; ++k) {
+      const std::int64_t i = iterate.order[k];
+      const double d = alpha[i] - alpha_before[i];
+      if (d != 0.0) {
+        const double at = smooth ? limited(i, step) : alpha[i];
+        first += d * Loss::dual_slope(at, data.cost[i]);
+        second += d * d * Loss::dual_curvature(at, data.cost[i]);
+      }
+    }
+    if (!(second > 0.0)) {
+      return 0.0;
+    }
+    step -= first / second;
+    if (!(step > 0.0)) {
+      return 0.0;
+    }
+    step = std::min(step, 1e3);
+  }
+
+  // 3) take it, clip into the box, correct w for what was clipped
+  std::vector<double> w_moved(static_cast<std::size_t>(width));
+  for (std::int64_t j = 0; j < width; ++j) {
+    w_moved[j] = w[j] + step * (w[j] - w_before[j]);
+  }
+  double residual = iterate.residual + step * dt;
+  double terms_before = 0.0, terms_after = 0.0;
+  for (std::int64_t k = 0; k < active; ++k) {
+    const std::int64_t i = iterate.order[k];
+    const double d = alpha[i] - alpha_before[i];
+    if (d == 0.0) {
+      continue;
+    }
+    const double fresh = limited(i, step);
+    const double correction = fresh - (alpha[i] + step * d);
+    if (correction != 0.0) {
+      rows.axpy(i, correction * data.y[i], w_moved.data());
+      residual += correction * data.y[i];
+    }
+    terms_before += Loss::dual_term(alpha[i], data.cost[i]);
+    terms_after += Loss::dual_term(fresh, data.cost[i]);
+  }
+
+  // 4) keep it if f went down
+  double moved_squared = 0.0;
+  for (double v : w_moved) {
+    moved_squared += v * v;
+  }
+  auto multiplier_part = [&](double t) { return multiplier.b * t + 0.5 * multiplier.rho * t * t; };
+  const double before = 0.5 * ww - terms_before + multiplier_part(iterate.residual);
+  const double after = 0.5 * moved_squared - terms_after + multiplier_part(residual);
+  if (!(after < before)) {
+    return 0.0;
+  }
+  for (std::int64_t k = 0; k < active; ++k) {
+    const std::int64_t i = iterate.order[k];
+    if (alpha[i] != alpha_before[i]) {
+      iterate.alpha[i] = limited(i, step);
+    }
+  }
+  std::copy(w_moved.begin(), w_moved.end(), iterate.w);
+  iterate.residual = residual;
+  return step;
+}
+
+}  // namespace widemargin
