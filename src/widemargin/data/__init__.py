@@ -1,0 +1,1 @@
+"""Data as it came: validation, row views, files."""

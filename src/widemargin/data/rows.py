@@ -1,0 +1,171 @@
+"""Rows: one read-only view of the data, dense or CSR, that every problem and method works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin.kernels import core
+
+Vector = NDArray[np.float64]
+
+_ENTRIES_PER_CALL = 16_000_000
+"""A compiled call over this many stored values takes some 20 ms; longer work is cut into such
+calls, with a checkpoint between them, so that interrupts and time limits are seen."""
+
+
+def _no_checkpoint() -> None:
+    return None
+
+
+def as_rows_array(X: Any) -> Any:
+    """Bring a validated matrix into the layout that rows need, copying only by the stated rules.
+
+    The rules, in full: a dense array that is not in C order is copied into C order once, because
+    rows must be contiguous; a CSR matrix with repeated entries in a row gets them summed in a copy;
+    row pointers and column indices of different widths are widened to int64. Everything else is
+    used where it lies.
+    """
+    if sp.issparse(X):
+        # has_canonical_format is remembered by scipy, so only the first look costs a pass.
+        if not X.has_canonical_format and _has_repeats(X):
+            X = X.copy()
+            X.sum_duplicates()
+        if X.indices.dtype != X.indptr.dtype:
+            X = type(X)(
+                (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+            )
+        return X
+    return np.ascontiguousarray(X)
+
+
+def _has_repeats(X: Any) -> bool:
+    if X.has_sorted_indices:
+        same = X.indices[1:] == X.indices[:-1]
+        ends = X.indptr[1:-1] - 1
+        same[ends[(ends >= 0) & (ends < same.size)]] = False
+        return bool(same.any())
+    ordered = X.copy()
+    ordered.sort_indices()
+    return _has_repeats(ordered)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The examples as rows, read in place.
+
+    Attributes
+    ----------
+    view : compiled row view
+    norms : ndarray of shape (n,)
+        Squared Euclidean norm of each row, with the constant feature if there is one.
+    checkpoint : callable
+        Called between compiled calls; it may raise to abandon the work under way.
+    """
+
+    view: core.Rows
+    norms: Vector
+    checkpoint: Callable[[], None] = _no_checkpoint
+
+    @classmethod
+    def of(cls, X: Any) -> Rows:
+        """View a C-ordered array or canonical CSR matrix, see `as_rows_array`."""
+        if sp.issparse(X):
+            view = core.csr_rows(X.data, X.indices, X.indptr, X.shape[1], 0.0)
+        else:
+            view = core.dense_rows(X, 0.0)
+        norms = np.empty(view.count)
+        view.squared_norms(norms, 0, view.count)
+        return cls(view, norms)
+
+    @property
+    def count(self) -> int:
+        """Number of examples n."""
+        return self.view.count
+
+    @property
+    def features(self) -> int:
+        """Number of features d, without the constant one."""
+        return self.view.width
+
+    @property
+    def weights(self) -> int:
+        """Length of a weight vector: d, plus one with a constant feature."""
+        return self.view.weights
+
+    def with_constant(self, value: float) -> Rows:
+        """Append a constant feature to every row (a penalised intercept)."""
+        return replace(self, view=self.view.with_bias(value), norms=self.norms + value * value)
+
+    def take(self, subset: NDArray[np.int64]) -> Rows:
+        """View some of the rows, without copying them."""
+        return replace(self, view=self.view.take(subset), norms=self.norms[subset])
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
+        count = self.count
+        entries = max(self.view.nonzeros, count, 1)
+        step = max(1, int(count * min(1.0, _ENTRIES_PER_CALL / entries)))
+        for begin in range(0, count, step):
+            yield begin, min(begin + step, count)
+            self.checkpoint()
+
+    def scores(self, w: Vector) -> Vector:
+        """Return x_i · w for every row."""
+        out = np.empty(self.count)
+        for begin, end in self.pieces():
+            self.view.scores(w, out, begin, end)
+        return out
+
+    def combine(self, coefficients: Vector) -> Vector:
+        """Return Σ coefficients_i x_i."""
+        total = np.zeros(self.weights)
+        for begin, end in self.pieces():
+            self.view.accumulate(coefficients, total, begin, end)
+        return total
+
+    def scores_and_combination(self, w: Vector, coefficients: Vector) -> tuple[Vector, Vector]:
+        """Return both of the above from one pass over the data."""
+        out, total = np.empty(self.count), np.zeros(self.weights)
+        for begin, end in self.pieces():
+            self.view.scores_and_accumulate(w, out, coefficients, total, begin, end)
+        return out, total
+
+    def curvature_product(
+        self, curvature: Vector, direction: Vector, shift: float
+    ) -> tuple[Vector, float]:
+        """Return Σ h_i s_i x_i and Σ h_i s_i, with s_i = x_i · direction + shift."""
+        total, share = np.zeros(self.weights), 0.0
+        for begin, end in self.pieces():
+            share += self.view.curvature_product(curvature, direction, shift, total, begin, end)
+        return total, share
+
+    def curvature_diagonal(self, curvature: Vector) -> Vector:
+        """Return Σ h_i x_ij² for every feature j."""
+        total = np.zeros(self.weights)
+        for begin, end in self.pieces():
+            self.view.curvature_diagonal(curvature, total, begin, end)
+        return total
+
+    def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
+        """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
+        side = self.weights + int(constant)
+        matrix = np.zeros((side, side))
+        for begin, end in self._gram_pieces(side, int(np.count_nonzero(curvature))):
+            self.view.gram(curvature, constant, matrix, begin, end)
+        core.symmetrise(matrix)
+        return matrix
+
+    def _gram_pieces(self, side: int, used: int) -> Iterator[tuple[int, int]]:
+        mean = max(1.0, self.view.nonzeros / max(1, self.count))
+        multiplications = used * min(mean * mean, side * side / 16)
+        pieces = 1 + int(multiplications / (4 * _ENTRIES_PER_CALL))
+        step = max(1, -(-self.count // pieces))
+        for begin in range(0, self.count, step):
+            yield begin, min(begin + step, self.count)
+            self.checkpoint()

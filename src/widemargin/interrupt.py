@@ -1,0 +1,57 @@
+"""Ctrl-C as a request that the loop sees between compiled calls, instead of an exception."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupt:
+    """Catch Ctrl-C while work is under way and remember it.
+
+    In the main thread, entering the context replaces the handler of SIGINT; the first Ctrl-C sets
+    `requested`, a second one is passed on. Elsewhere, and when a handler cannot be set, it only
+    carries the flag, so one object can be shared by the threads of a fit. Contexts may nest: the
+    innermost hears the signal and tells the object around it through the shared flag.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._previous: Any = None
+        self._depth = 0
+
+    @property
+    def requested(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._event.is_set()
+
+    def request(self) -> None:
+        """Ask to stop."""
+        self._event.set()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._event.is_set() and callable(self._previous):
+            self._previous(number, frame)
+        self._event.set()
+
+    def __enter__(self) -> Interrupt:
+        main = threading.current_thread() is threading.main_thread()
+        if main:
+            self._depth += 1
+            if self._depth == 1 and signal.getsignal(signal.SIGINT) is not None:
+                self._previous = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._depth -= 1
+            if self._depth == 0 and self._previous is not None:
+                signal.signal(signal.SIGINT, self._previous)
+                self._previous = None

@@ -1,0 +1,69 @@
+"""The contract of a method: start a state, advance it; the loop belongs to `run`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a method may know about the run it is part of."""
+
+    tol: float
+    seed: int
+
+
+class State(Protocol):
+    """Where a method stands. It may hold more; this is what `run` reads."""
+
+    @property
+    def point(self) -> Point:
+        """The current weights, intercept and dual variables."""
+
+    @property
+    def expected_gap(self) -> float:
+        """The method's own guess of the relative gap; infinity when it has none."""
+
+    @property
+    def active(self) -> int:
+        """How many examples take part in the work at present."""
+
+    @property
+    def passes(self) -> float:
+        """Work so far, in passes over the data."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether another step could not change the point."""
+
+
+class Method(Protocol):
+    """A way to solve problems."""
+
+    @property
+    def name(self) -> str:
+        """The name that ``solver=`` takes."""
+
+    def refuses(self, problem: BinaryProblem) -> str | None:
+        """Return why this method cannot serve the problem, or None if it can."""
+
+    def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> Any:
+        """Return a state at the warm point, or at the method's own starting point."""
+
+    def advance(self, state: Any) -> None:
+        """Do one sweep or step.
+
+        It may be abandoned at any checkpoint of the problem's rows; the state's point must be
+        valid then.
+        """
+
+
+def cold_point(problem: BinaryProblem) -> Point:
+    """Return w = 0, b = 0, α = 0."""
+    return Point(np.zeros(problem.rows.weights), 0.0, np.zeros(problem.rows.count))

@@ -1,0 +1,1 @@
+"""What is minimised: problems that know their primal, their dual and their certificate."""

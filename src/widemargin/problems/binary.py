@@ -1,0 +1,111 @@
+"""Binary problems: min ½‖w‖² + Σ c_i ℓ(y_i (w·x_i + b)), their dual, their certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.rows import Rows
+from widemargin.kernels import core
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.losses import Loss
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem:
+    """A loss over labelled, weighted rows.
+
+    Attributes
+    ----------
+    rows : Rows
+        With a constant feature if the intercept is penalised.
+    y : ndarray of shape (n,)
+        Labels, −1 or +1.
+    cost : ndarray of shape (n,)
+        c_i = C · sample weight · class weight.
+    loss : Loss
+    free_intercept : bool
+        Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
+    """
+
+    rows: Rows
+    y: Vector
+    cost: Vector
+    loss: Loss
+    free_intercept: bool
+
+    def watched(self, checkpoint: Callable[[], None]) -> BinaryProblem:
+        """Return the same problem, calling `checkpoint` between compiled calls."""
+        return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
+
+    def subproblem(self, subset: NDArray[np.int64]) -> BinaryProblem:
+        """Return the problem on some examples, their costs raised to stand for all of them."""
+        cost = self.cost[subset]
+        cost *= self.cost.sum() / cost.sum()
+        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
+
+    def primal(self, w: Vector, b: float, scores: Vector) -> float:
+        """Return P for weights whose scores are known."""
+        return 0.5 * float(w @ w) + self.loss.total(self.y, self.cost, scores, b)
+
+    def dual(self, alpha: Vector, combination: Vector) -> float:
+        """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
+        return self.loss.dual_total(alpha, self.cost) - 0.5 * float(combination @ combination)
+
+    def feasible(self, alpha: Vector) -> Vector:
+        """Return the dual-feasible point nearest to α."""
+        upper = self.loss.upper(self.cost)
+        if self.free_intercept:
+            alpha = alpha.copy()
+            core.project_box_equality(alpha, self.y, upper)
+            return alpha
+        return np.clip(alpha, 0.0, upper)
+
+    def certify(self, point: Point) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        α is projected onto the dual's feasible set and scaled by the factor that raises D most;
+        b becomes the best intercept for w. One pass over the data.
+        """
+        # 1) a feasible dual point, and everything the data have to say about (w, α)
+        alpha = self.feasible(point.alpha)
+        scores, combination = self.rows.scores_and_combination(point.w, alpha * self.y)
+        # 2) primal value, at the best intercept
+        b = point.b
+        if self.free_intercept:
+            best = self.loss.best_intercept(self.y, self.cost, scores, b)
+            if self.loss.total(self.y, self.cost, scores, best) < self.loss.total(
+                self.y, self.cost, scores, b
+            ):
+                b = best
+        primal = self.primal(point.w, b, scores)
+        # 3) dual value, at the best multiple of α
+        dual = self.dual(alpha, combination)
+        scale = self._best_scale(alpha, combination)
+        if scale != 1.0:
+            scaled = self.dual(scale * alpha, scale * combination)
+            if scaled > dual:
+                alpha, dual = scale * alpha, scaled
+        return Point(point.w, b, alpha), Certificate(primal, dual)
+
+    def _best_scale(self, alpha: Vector, combination: Vector) -> float:
+        """Return argmax over t of D(tα): closed form for both hinges, one for the logistic loss."""
+        linear = float(alpha.sum())
+        quadratic = float(combination @ combination)
+        if self.loss.name == "logistic" or linear <= 0.0:
+            return 1.0
+        if self.loss.name == "squared_hinge":
+            used = self.cost > 0.0
+            quadratic += float(np.sum(alpha[used] ** 2 / self.cost[used])) / 2.0
+        if quadratic <= 0.0:
+            return 1.0
+        scale = linear / quadratic
+        if self.loss.bounded and scale > 1.0:
+            used = alpha > 0.0
+            scale = min(scale, float(np.min(self.cost[used] / alpha[used])))
+        return scale

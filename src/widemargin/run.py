@@ -1,0 +1,282 @@
+"""The only loop in the package: advance a method, ask for certificates, decide when to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.interrupt import Interrupt
+from widemargin.methods.base import Method, Settings
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Certificate, Point
+
+
+class Status(Enum):
+    """Why a run ended; the value is the sentence that says so."""
+
+    CONVERGED = "the tolerance was reached"
+    ITERATION_LIMIT = "the iteration limit was reached"
+    TIME_LIMIT = "the time limit was reached"
+    INTERRUPTED = "it was interrupted"
+    STALLED = "no further progress was possible in floating point"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one check saw; callbacks receive it, the trace keeps it."""
+
+    iteration: int
+    method: str
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    active: int
+    passes: float
+    seconds: float
+
+
+Callback = Callable[[Record], Any]
+"""Called with each record; returning True stops the run as an interrupt would."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights, intercept, dual variables, and the proof of their quality."""
+
+    w: NDArray[np.float64]
+    b: float
+    alpha: NDArray[np.float64]
+    certificate: Certificate
+    status: Status
+    tol: float
+    iterations: int
+    seconds: float
+    solver: str
+    trace: tuple[Record, ...]
+
+    @property
+    def point(self) -> Point:
+        """The answer as a point, to start another run from."""
+        return Point(self.w, self.b, self.alpha)
+
+    @property
+    def message(self) -> str:
+        """One sentence: how it ended, and how good the answer is."""
+        gap = self.certificate.relative_gap
+        quality = f"objective within {100 * gap:.2g} % of the optimum (gap {gap:.1g})"
+        if self.status is Status.CONVERGED:
+            return f"converged after {self.iterations} iterations: {quality}, tol {self.tol:g}"
+        return (
+            f"stopped after {self.iterations} iterations because {self.status.value}: "
+            f"{quality}, tol {self.tol:g}"
+        )
+
+    def history(self) -> dict[str, list[Any]]:
+        """Return the trace as columns."""
+        rows = [asdict(record) for record in self.trace]
+        return {key: [row[key] for row in rows] for key in Record.__dataclass_fields__}
+
+
+class Choice(Protocol):
+    """Which method runs first, and when the state goes to another one."""
+
+    def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
+        """Return the method to start with."""
+
+    def next(self, progress: Progress) -> Method | None:
+        """Return the method to hand over to, or None to go on. Asked after every step."""
+
+    @property
+    def explanation(self) -> str:
+        """What was chosen, and why."""
+
+
+@dataclass
+class Progress:
+    """What a choice may judge by: the method at work and how it fared so far."""
+
+    problem: BinaryProblem
+    method: str
+    tol: float
+    seconds: float = 0.0
+    iterations: int = 0
+    expected: list[float] = field(default_factory=list)
+    finished: bool = False
+
+
+class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints, not an error
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.value)
+        self.status = status
+
+
+class _Best:
+    """The best primal and the best dual point seen; together they give the smallest gap."""
+
+    def __init__(self) -> None:
+        self.point: Point | None = None
+        self.certificate = Certificate(np.inf, -np.inf)
+
+    def take(self, point: Point, certificate: Certificate) -> None:
+        better_primal = certificate.primal < self.certificate.primal or self.point is None
+        better_dual = certificate.dual > self.certificate.dual or self.point is None
+        old = point if self.point is None else self.point
+        w, b = (point.w.copy(), point.b) if better_primal else (old.w, old.b)
+        alpha = point.alpha if better_dual else old.alpha
+        self.point = Point(w, b, alpha)
+        self.certificate = Certificate(
+            certificate.primal if better_primal else self.certificate.primal,
+            certificate.dual if better_dual else self.certificate.dual,
+        )
+
+
+def run(
+    problem: BinaryProblem,
+    choice: Choice,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    time_limit: float | None = None,
+    callbacks: Sequence[Callback] = (),
+    warm: Point | None = None,
+    seed: int = 0,
+    interrupt: Interrupt | None = None,
+) -> Solution:
+    """Solve a problem to a relative duality gap.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+    choice : Choice
+        Names the methods; see `widemargin.methods.choose`.
+    tol : float
+        Stop when gap / P is at most this.
+    max_iter : int
+        Sweeps or steps at most, over all methods.
+    time_limit : float, optional
+        Seconds at most.
+    callbacks : sequence of callables
+        Each is called with a `Record` after every check; returning True stops the run.
+    warm : Point, optional
+        Where to start, from a previous `Solution`.
+    seed : int
+        Of every random choice.
+    interrupt : Interrupt, optional
+        Shared by the runs of one fit; by default Ctrl-C is caught for this run.
+
+    Returns
+    -------
+    Solution
+    """
+    began = time.perf_counter()
+    watch = Interrupt() if interrupt is None else interrupt
+    deadline = np.inf if time_limit is None else began + time_limit
+
+    def checkpoint() -> None:
+        if watch.requested:
+            raise _Stop(Status.INTERRUPTED)
+        if time.perf_counter() >= deadline:
+            raise _Stop(Status.TIME_LIMIT)
+
+    watched = problem.watched(checkpoint)
+    settings = Settings(tol, seed)
+    best, trace = _Best(), []
+    iteration = last_check = 0
+    last_check_time = began
+    check_seconds = 0.0
+    state: Any = None
+    method = choice.first(problem, warm, tol)
+
+    def check() -> None:
+        nonlocal last_check, last_check_time, check_seconds
+        started = time.perf_counter()
+        # Unwatched: a certificate that was begun is finished, so that every answer has one.
+        best.take(*problem.certify(state.point))
+        last_check, last_check_time = iteration, time.perf_counter()
+        check_seconds = last_check_time - started
+        certificate = best.certificate
+        record = Record(
+            iteration,
+            method.name,
+            certificate.primal,
+            certificate.dual,
+            certificate.gap,
+            certificate.relative_gap,
+            state.active,
+            state.passes,
+            last_check_time - began,
+        )
+        trace.append(record)
+        for callback in callbacks:
+            if callback(record) is True:
+                watch.request()
+
+    def due() -> bool:
+        if state.expected_gap <= tol or state.finished:
+            return True
+        if not np.isfinite(state.expected_gap) and not callbacks:
+            return False
+        quiet = time.perf_counter() - last_check_time
+        return iteration >= 2 * last_check + 8 or quiet > max(0.3, 10 * check_seconds)
+
+    with watch:
+        try:
+            checkpoint()
+            state = method.start(watched, warm, settings)
+            progress = Progress(problem, method.name, tol)
+            entered = time.perf_counter()
+            while True:
+                method.advance(state)
+                iteration += 1
+                if due():
+                    check()
+                    if best.certificate.relative_gap <= tol:
+                        status = Status.CONVERGED
+                        break
+                checkpoint()
+                if iteration >= max_iter:
+                    status = Status.ITERATION_LIMIT
+                    break
+                progress.seconds = time.perf_counter() - entered
+                progress.iterations += 1
+                progress.expected.append(state.expected_gap)
+                progress.finished = state.finished
+                other = choice.next(progress)
+                if other is not None:
+                    if last_check < iteration:
+                        check()
+                    method = other
+                    state = method.start(watched, best.point, settings)
+                    progress = Progress(problem, method.name, tol)
+                    entered = time.perf_counter()
+                elif state.finished:
+                    status = Status.STALLED
+                    break
+        except _Stop as stop:
+            status = stop.status
+        if state is None:
+            state = method.start(problem, warm, settings)
+        if last_check < iteration or best.point is None:
+            check()
+        if best.certificate.relative_gap <= tol:
+            status = Status.CONVERGED
+    assert best.point is not None
+    return Solution(
+        best.point.w,
+        best.point.b,
+        best.point.alpha,
+        best.certificate,
+        status,
+        tol,
+        iteration,
+        time.perf_counter() - began,
+        choice.explanation,
+        tuple(trace),
+    )
