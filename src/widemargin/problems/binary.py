@@ -57,6 +57,13 @@ class BinaryProblem:
         """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
         return self.loss.dual_total(alpha, self.cost) - 0.5 * float(combination @ combination)
 
+    def point_at(self, w: Vector, b: float) -> Point:
+        """Return the point with these weights and the dual variables that belong to them."""
+        scores = self.rows.scores(w)
+        if self.loss.smooth:
+            return Point(w, b, self.loss.terms(self.y, self.cost, scores, b)[0])
+        return Point(w, b, np.where(self.y * (scores + b) < 1.0, self.cost, 0.0))
+
     def feasible(self, alpha: Vector) -> Vector:
         """Return the dual-feasible point nearest to α."""
         upper = self.loss.upper(self.cost)

@@ -1,0 +1,1 @@
+"""scikit-learn estimators: shells around problems, run and solutions."""

@@ -1,0 +1,269 @@
+"""What LinearSVC and LogisticRegression share: from (X, y) to problems, from solutions to coef_."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from widemargin.data.rows import Rows
+from widemargin.data.validation import (
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+    validate_rows,
+)
+from widemargin.estimators.one_vs_rest import solve_all
+from widemargin.methods.choose import choice_of
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.losses import Loss
+from widemargin.run import Record, Solution, Status
+
+Vector = NDArray[np.float64]
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the linear classifiers; the subclasses name the loss and document the arguments."""
+
+    C: float
+    tol: float
+    fit_intercept: bool | str
+    intercept_scaling: float
+    class_weight: Any
+    solver: str
+    max_iter: int
+    time_limit: float | None
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    callback: Callable[[str, Record], object] | None
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """Return the loss, or refuse the argument that names it."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on examples X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            float32 or float64, C order or CSR, is read in place; anything else is converted.
+        y : array-like of shape (n_samples,)
+            Labels: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 means the same as the row given twice.
+
+        Returns
+        -------
+        self
+        """
+        # 1) the arguments, before any work
+        loss = self._loss()
+        self._check_arguments()
+        rows, y = validate_rows(self, X, y)
+        weight = check_sample_weight(sample_weight, rows.count)
+        classes, codes = encode_labels(y)
+        cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
+        for place, label in enumerate(classes):
+            if not cost[codes == place].any():
+                raise ValueError(f"every example of class {label!r} has weight zero")
+
+        # 2) one problem a class, or one for two classes
+        penalised = self.fit_intercept == "penalised"
+        if penalised:
+            rows = rows.with_constant(float(self.intercept_scaling))
+        positives = [1] if classes.size == 2 else list(range(classes.size))
+
+        def problem(positive: int) -> BinaryProblem:
+            signs = np.where(codes == positive, 1.0, -1.0)
+            return BinaryProblem(rows, signs, cost, loss, self.fit_intercept is True)
+
+        solutions = solve_all(
+            [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
+            self._warm_points(classes, rows, penalised, problem, positives),
+            [str(classes[p]) for p in positives],
+            solver=self.solver,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            time_limit=self.time_limit,
+            callback=self.callback,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )
+        self._keep(classes, codes, positives, rows, penalised, solutions)
+        self._warn(classes, positives, solutions)
+        return self
+
+    def _check_arguments(self) -> None:
+        def positive(name: str, value: Any) -> None:
+            good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not good or not (float(value) > 0.0 and math.isfinite(float(value))):
+                raise ValueError(f"{name} must be a positive finite number; got {value!r}")
+
+        positive("C", self.C)
+        positive("tol", self.tol)
+        positive("intercept_scaling", self.intercept_scaling)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit)
+        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
+        if not any(self.fit_intercept is good for good in (True, False, "penalised")) and (
+            not isinstance(self.fit_intercept, str | bool | np.bool_)
+            or str(self.fit_intercept) not in ("True", "False", "penalised")
+        ):
+            raise ValueError(
+                f"fit_intercept must be True, False or 'penalised'; got {self.fit_intercept!r}"
+            )
+        if self.intercept_scaling != 1 and self.fit_intercept != "penalised":
+            raise ValueError(
+                "intercept_scaling has a meaning only with fit_intercept='penalised': "
+                "the exact intercept needs no scaling"
+            )
+        choice_of(self.solver)
+
+    def _warm_points(
+        self,
+        classes: NDArray[Any],
+        rows: Rows,
+        penalised: bool,
+        problem: Callable[[int], BinaryProblem],
+        positives: list[int],
+    ) -> list[Point | None]:
+        cold: list[Point | None] = [None] * len(positives)
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return cold
+        if self.coef_.shape != (len(positives), rows.features) or not np.array_equal(
+            self.classes_, classes
+        ):
+            return cold
+        points: list[Point | None] = []
+        for place, positive in enumerate(positives):
+            w, b = self.coef_[place], float(self.intercept_[place])
+            if penalised:
+                w, b = np.append(w, b / float(self.intercept_scaling)), 0.0
+            this = problem(positive)
+            if self.dual_coef_.shape[1] == rows.count:
+                points.append(Point(w, b, self.dual_coef_[place] * this.y))
+            else:
+                points.append(this.point_at(w, b))
+        return points
+
+    def _keep(
+        self,
+        classes: NDArray[Any],
+        codes: NDArray[np.intp],
+        positives: list[int],
+        rows: Rows,
+        penalised: bool,
+        solutions: list[Solution],
+    ) -> None:
+        weights = np.array([s.w for s in solutions])
+        self.classes_ = classes
+        self.coef_ = np.ascontiguousarray(weights[:, : rows.features])
+        if penalised:
+            self.intercept_ = weights[:, -1] * float(self.intercept_scaling)
+        else:
+            self.intercept_ = np.array([s.b for s in solutions])
+        self.dual_coef_ = np.empty((len(solutions), rows.count))
+        for place, (positive, solution) in enumerate(zip(positives, solutions, strict=True)):
+            np.negative(solution.alpha, out=self.dual_coef_[place])
+            here = codes == positive
+            self.dual_coef_[place, here] *= -1.0
+        self.support_ = np.flatnonzero(self.dual_coef_.any(axis=0))
+        self.primal_ = np.array([s.certificate.primal for s in solutions])
+        self.dual_ = np.array([s.certificate.dual for s in solutions])
+        self.n_iter_ = np.array([s.iterations for s in solutions])
+        self.status_ = [s.status.name.lower() for s in solutions]
+        self.history_ = [s.history() for s in solutions]
+        self.solver_ = solutions[0].solver
+        different = {s.solver for s in solutions}
+        if len(different) > 1:
+            self.solver_ = "; ".join(
+                f"{classes[p]}: {s.solver}" for p, s in zip(positives, solutions, strict=True)
+            )
+
+    def _warn(
+        self, classes: NDArray[Any], positives: list[int], solutions: list[Solution]
+    ) -> None:
+        short = [
+            (s.certificate.relative_gap, place)
+            for place, s in enumerate(solutions)
+            if s.status is not Status.CONVERGED
+        ]
+        if short:
+            _, worst = max(short)
+            message = solutions[worst].message
+            if len(solutions) > 1:
+                message = (
+                    f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
+                    f"{classes[positives[worst]]!r}: {message}"
+                )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def certificates_(self) -> list[Certificate]:
+        """One certificate for each binary problem, in the order of the rows of ``coef_``."""
+        check_is_fitted(self)
+        return [
+            Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)
+        ]
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the whole: one-vs-rest minimises the sum of its objectives."""
+        check_is_fitted(self)
+        return Certificate(float(self.primal_.sum()), float(self.dual_.sum()))
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the signed scores w·x + b.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32],
+            reset=False,
+        )
+        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the highest score.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[places]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

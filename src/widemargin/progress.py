@@ -1,0 +1,71 @@
+"""A progress bar for long fits, as a callback."""
+
+from __future__ import annotations
+
+import math
+from types import TracebackType
+
+from widemargin.run import Record
+
+
+class ProgressBar:
+    """Show how far the relative gap has fallen towards the tolerance, on a logarithmic scale.
+
+    One bar a problem; it appears with the first record, so short fits show none for long.
+    """
+
+    def __init__(self, titles: list[str], tol: float) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._tol = tol
+        self._titles = titles
+        self._starts: dict[int, float] = {}
+        self._tasks: dict[int, int] = {}
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("gap {task.fields[gap]:.1e} -> {task.fields[tol]:.0e}"),
+            TextColumn("{task.fields[method]}, {task.fields[active]} active"),
+            TimeElapsedColumn(),
+        )
+
+    def callback(self, place: int) -> _Bar:
+        """Return the callback of one problem."""
+        return _Bar(self, place)
+
+    def update(self, place: int, record: Record) -> None:
+        """Draw one record."""
+        gap = max(record.relative_gap, 1e-16)
+        start = self._starts.setdefault(place, max(gap, 10 * self._tol))
+        share = math.log(start / gap) / math.log(start / self._tol) if gap < start else 0.0
+        if place not in self._tasks:
+            self._tasks[place] = self._progress.add_task(
+                self._titles[place], total=1.0, gap=gap, tol=self._tol, method="", active=0
+            )
+        self._progress.update(
+            self._tasks[place],  # type: ignore[arg-type]
+            completed=min(max(share, 0.0), 1.0),
+            gap=gap,
+            method=record.method,
+            active=record.active,
+        )
+
+    def __enter__(self) -> ProgressBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+
+class _Bar:
+    def __init__(self, bar: ProgressBar, place: int) -> None:
+        self._bar, self._place = bar, place
+
+    def __call__(self, record: Record) -> None:
+        self._bar.update(self._place, record)
