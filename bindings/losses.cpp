@@ -1,4 +1,5 @@
 #include "arrays.hpp"
+#include "losses/proximal_hinge.hpp"
 #include "losses/sums.hpp"
 
 namespace widemargin {
@@ -76,6 +77,50 @@ void register_losses(nb::module_& m) {
         });
       },
       nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"));
+  m.def(
+      "proximal_terms",
+      [](Vector y, Vector cost, Vector center, double h, Vector scores, double b,
+         MutableVector alpha, MutableVector curvature) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(center, n, "center");
+        require_length(scores, n, "scores");
+        require_length(alpha, n, "alpha");
+        require_length(curvature, n, "curvature");
+        nb::gil_scoped_release release;
+        const ProximalHinge loss{y.data(), cost.data(), center.data(), h};
+        return proximal_terms(loss, scores.data(), b, alpha.data(), curvature.data(), n);
+      },
+      nb::arg("y"), nb::arg("cost"), nb::arg("center"), nb::arg("h"), nb::arg("scores"),
+      nb::arg("b"), nb::arg("alpha").noconvert(), nb::arg("curvature").noconvert());
+  m.def(
+      "proximal_derivatives_along",
+      [](Vector y, Vector cost, Vector center, double h, Vector scores, double b, Vector slopes,
+         double slope_b, double t) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(center, n, "center");
+        require_length(scores, n, "scores");
+        require_length(slopes, n, "slopes");
+        nb::gil_scoped_release release;
+        const ProximalHinge loss{y.data(), cost.data(), center.data(), h};
+        const Derivatives d =
+            proximal_derivatives_along(loss, scores.data(), b, slopes.data(), slope_b, t, n);
+        return std::tuple(d.first, d.second);
+      },
+      nb::arg("y"), nb::arg("cost"), nb::arg("center"), nb::arg("h"), nb::arg("scores"),
+      nb::arg("b"), nb::arg("slopes"), nb::arg("slope_b"), nb::arg("t"));
+  m.def(
+      "hinge_mismatch",
+      [](Vector y, Vector cost, Vector scores, double b, Vector alpha) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        require_length(alpha, n, "alpha");
+        nb::gil_scoped_release release;
+        return hinge_mismatch(y.data(), cost.data(), scores.data(), b, alpha.data(), n);
+      },
+      nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"), nb::arg("alpha"));
 }
 
 }  // namespace widemargin

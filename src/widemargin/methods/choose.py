@@ -1,10 +1,30 @@
-"""Which method serves a problem: the visible table behind ``solver=``."""
+"""Which method serves a problem: the visible table behind ``solver=``.
+
+================  ==========================  =====================================================
+method            serves                      best where
+================  ==========================  =====================================================
+dual_cd           every loss                  features are many, or C is small
+newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
+proximal_newton   hinge                       weights are few and C is not small
+interior_point    hinge, few weights          the last digits count; the same steps whatever C
+================  ==========================  =====================================================
+
+``solver="auto"`` starts smooth losses with few weights by ``newton`` and everything else by
+``dual_cd``. It watches the gap that each sweep estimates for free, extrapolates how long the
+tolerance will take at that rate, and hands over as soon as the second-order method is predicted to
+be faster from there.
+"""
 
 from __future__ import annotations
 
+import math
+
 from widemargin.methods.base import Method
 from widemargin.methods.dual_cd import DualCD
-from widemargin.methods.newton import LARGEST_FACTORISED, Newton
+from widemargin.methods.interior_point import InteriorPoint
+from widemargin.methods.newton import Newton
+from widemargin.methods.newton_system import LARGEST_FACTORISED
+from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.run import Choice, Progress
@@ -12,7 +32,12 @@ from widemargin.run import Choice, Progress
 METHODS: dict[str, type[Method]] = {
     "dual_cd": DualCD,
     "newton": Newton,
+    "proximal_newton": ProximalNewton,
+    "interior_point": InteriorPoint,
 }
+
+SMALL_PROBLEM = 20_000
+"""Stored values below which a sweep is so cheap that only the number of Python calls counts."""
 
 
 class Named:
@@ -49,17 +74,83 @@ class Auto:
         """The methods that ran, each with the reason for it."""
         return " -> ".join(self._story)
 
+    def _tell(self, method: Method, reason: str) -> Method:
+        self._story.append(f"{method.name} ({reason})")
+        return method
+
     def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
         """Start with Newton where its matrix is small, else with coordinate descent."""
-        if problem.loss.smooth and problem.rows.weights <= LARGEST_FACTORISED:
-            self._story.append(f"newton ({problem.rows.weights} weights)")
-            return Newton()
-        self._story.append("dual_cd")
-        return DualCD()
+        weights = problem.rows.weights
+        few = weights <= LARGEST_FACTORISED and weights <= problem.rows.count
+        if problem.loss.smooth and few:
+            return self._tell(Newton(), f"{weights} weights make a small matrix")
+        if few and problem.rows.view.nonzeros <= SMALL_PROBLEM:
+            return self._tell(ProximalNewton(), "small problem")
+        return self._tell(DualCD(), "sweeps tell how hard the problem is")
 
     def next(self, progress: Progress) -> Method | None:
-        """Hand over when the method at work would take much longer than another."""
-        return None
+        """Hand over when the method at work would take longer than another one from here."""
+        problem = progress.problem
+        if progress.method == "proximal_newton":
+            if progress.finished or progress.iterations >= 150:
+                if InteriorPoint().refuses(problem) is None:
+                    return self._tell(InteriorPoint(), "steps on the smoothed hinge stalled")
+                if progress.finished:
+                    return self._tell(DualCD(), "steps on the smoothed hinge stalled")
+            return None
+        if progress.method == "newton":
+            return self._tell(DualCD(), "Newton steps stalled") if progress.finished else None
+        if progress.method != "dual_cd" or len(self._story) > 2:
+            return None
+        remaining = sweeps_to_go(progress.expected, progress.tol)
+        if progress.iterations < 4 and remaining < 1000:
+            return None
+        rival = second_order_seconds(problem)
+        ahead = remaining * progress.seconds / progress.iterations
+        if ahead <= rival:
+            return None
+        method = Newton() if problem.loss.smooth else ProximalNewton()
+        if method.refuses(problem) is not None:
+            return None
+        sweeps = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
+        return self._tell(
+            method, f"coordinate descent needed {sweeps} more sweeps after {progress.iterations}"
+        )
+
+
+def sweeps_to_go(expected: list[float], tol: float) -> float:
+    """Extrapolate how many sweeps the estimated gap still takes, from its latest rate of fall."""
+    if len(expected) < 3 or not math.isfinite(expected[-1]):
+        return 0.0
+    if expected[-1] <= tol:
+        return 1.0
+    # Over the later half of the sweeps: the first ones fall faster than what follows.
+    back = max(2, len(expected) // 2)
+    earlier = expected[-1 - back] if len(expected) > back else expected[0]
+    if not math.isfinite(earlier) or earlier <= expected[-1]:
+        return math.inf
+    rate = math.log(earlier / expected[-1]) / min(back, len(expected) - 1)
+    return math.log(expected[-1] / tol) / rate
+
+
+def second_order_seconds(problem: BinaryProblem) -> float:
+    """Predict what the second-order method costs, from counts of operations.
+
+    The nanoseconds are of one core of 2023; their ratio to a sweep is what matters.
+    """
+    rows = problem.rows
+    entries = rows.view.nonzeros
+    mean = max(1.0, entries / max(1, rows.count))
+    if rows.weights <= LARGEST_FACTORISED:
+        share = 1.0 if problem.loss.smooth else 0.1
+        matrix = share * rows.count * min(0.4 * mean * mean, 0.03 * rows.weights**2)
+        factor = 0.05 * rows.weights**3 / 3
+        steps = 8 if problem.loss.smooth else 30
+        step = 2.5 * entries + 10 * rows.count + matrix + factor
+    else:
+        steps = 10 if problem.loss.smooth else 40
+        step = 2.5 * entries * (20 if problem.loss.smooth else 8) + 10 * rows.count
+    return 1e-9 * steps * step
 
 
 def choice_of(solver: str) -> Choice:

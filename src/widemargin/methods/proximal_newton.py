@@ -1,0 +1,161 @@
+"""Newton's method for the hinge, smoothed around the dual point (method of multipliers).
+
+Each step is a Newton step on the hinge with its corner rounded over an interval of margins, see
+core/losses/proximal_hinge.hpp. Only the examples inside that interval have curvature, so the matrix
+is cheap, and only dual variables that moved change the gradient, so a step costs about one pass
+over the data. Centring the rounding at the latest dual point removes its error in the limit; the
+interval shrinks until it holds a few times as many examples as there are weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings, cold_point
+from widemargin.methods.newton_system import growing_samples, line_search, newton_direction
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class ProximalNewtonState:
+    """Weights, their scores, and the centre of the rounding on the stage's examples."""
+
+    whole: BinaryProblem
+    settings: Settings
+    problem: BinaryProblem
+    stages: list[NDArray[np.int64] | None]
+    w: Vector
+    b: float
+    start_alpha: Vector
+    h: float
+    scores: Vector
+    center: Vector
+    alpha: Vector
+    combination: Vector
+    active: int = 0
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+
+    @property
+    def point(self) -> Point:
+        """The current point; on a sample the dual variables are those of the start."""
+        alpha = self.alpha if self.problem is self.whole else self.start_alpha
+        return Point(self.w, self.b, alpha)
+
+
+class ProximalNewton:
+    """Minimise the hinge's primal by Newton steps on its proximal smoothing."""
+
+    name = "proximal_newton"
+
+    def refuses(self, problem: BinaryProblem) -> str | None:
+        """Serve the hinge only: the other losses need no smoothing."""
+        if problem.loss.name != "hinge":
+            return (
+                f"solver 'proximal_newton' serves the loss 'hinge', not '{problem.loss.name}'; "
+                "the nearest solver that serves it is 'newton'"
+            )
+        return None
+
+    def start(
+        self, problem: BinaryProblem, warm: Point | None, settings: Settings
+    ) -> ProximalNewtonState:
+        """Start at w = 0 on a sample, or at the warm point on all examples."""
+        point = cold_point(problem) if warm is None else warm
+        stages = [None] if warm is not None else growing_samples(problem, settings.seed)
+        empty = np.empty(0)
+        state = ProximalNewtonState(
+            problem, settings, problem, stages, point.w.copy(),
+            point.b if problem.free_intercept else 0.0, point.alpha, 1.0,
+            empty, empty, empty, empty,
+        )
+        self._enter_stage(state, point.alpha if warm is not None else None)
+        return state
+
+    def advance(self, state: ProximalNewtonState) -> None:
+        """Take one Newton step on the rounded hinge; then move its centre if the step was good."""
+        problem = state.problem
+        y, cost, rows = problem.y, problem.cost, problem.rows
+        share = rows.count / state.whole.rows.count
+
+        # 1) dual variables and curvature; the gradient changes only by what moved
+        alpha, curvature = np.empty(rows.count), np.empty(rows.count)
+        state.active = core.proximal_terms(
+            y, cost, state.center, state.h, state.scores, state.b, alpha, curvature
+        )
+        state.combination = state.combination + rows.combine((alpha - state.alpha) * y)
+        state.alpha = alpha
+        gradient = state.w - state.combination
+        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
+
+        # 2) direction and exact line search
+        direction, direction_b = newton_direction(problem, curvature, gradient, gradient_b)
+        slopes = rows.scores(direction)
+        state.passes += 2 * share
+        at_zero = float(gradient @ direction) + gradient_b * direction_b
+        if not at_zero < 0.0:
+            self._recentre(state, 0.0)
+            return
+        wd, dd = float(state.w @ direction), float(direction @ direction)
+
+        def derivatives(t: float) -> tuple[float, float]:
+            first, second = core.proximal_derivatives_along(
+                y, cost, state.center, state.h, state.scores, state.b, slopes, direction_b, t
+            )
+            return first + wd + t * dd, second + dd
+
+        step = line_search(derivatives, at_zero)
+        state.w = state.w + step * direction
+        state.b += step * direction_b
+        state.scores = state.scores + step * slopes
+
+        # 3) the dual point of the linearised conditions: w(α) = w + p, but for what is clipped
+        linear = np.clip(alpha - curvature * y * (slopes + direction_b), 0.0, cost)
+        change = (linear - alpha) * y
+        state.combination = state.combination + rows.combine(change)
+        state.alpha = linear
+        self._recentre(state, -0.5 * at_zero)
+
+    def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
+        """Judge the new point; move the centre when the rounding is what holds it back."""
+        problem = state.problem
+        mismatch = core.hinge_mismatch(
+            problem.y, problem.cost, state.scores, state.b, state.alpha
+        )
+        difference = state.w - state.combination
+        distance = 0.5 * float(difference @ difference)
+        primal = problem.primal(state.w, state.b, state.scores)
+        gap = mismatch + distance
+        if problem is state.whole:
+            state.expected_gap = max(gap, 0.0) / primal
+        if DEBUG:
+            print(f"   m={problem.rows.count} h={state.h:.2e} J={state.active} dec={decrease:.2e} mism={mismatch:.3e} dist={distance:.3e} P={primal:.8g} rel={gap/primal:.2e}")
+        if decrease <= GOOD * mismatch or decrease == 0.0:
+            state.center = state.alpha.copy()
+            wanted = FLOOR * problem.rows.weights
+            if state.active > wanted:
+                state.h *= max(SHRINK, wanted / state.active)
+        if problem is not state.whole and gap <= 0.5 * primal * problem.rows.weights / problem.rows.count:
+            self._enter_stage(state, None)
+
+    def _enter_stage(self, state: ProximalNewtonState, alpha: Vector | None) -> None:
+        subset = state.stages.pop(0)
+        state.problem = state.whole if subset is None else state.whole.subproblem(subset)
+        problem = state.problem
+        count = problem.rows.count
+        state.scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        state.center = 0.5 * problem.cost if alpha is None else np.clip(alpha, 0.0, problem.cost)
+        state.alpha = np.zeros(count)
+        state.combination = np.zeros(problem.rows.weights)
+
+import os
+DEBUG=False
+SHRINK=float(os.environ.get('SHRINK','0.3'));FLOOR=float(os.environ.get('FLOOR','3'));GOOD=float(os.environ.get('GOOD','0.5'))
