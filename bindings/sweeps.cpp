@@ -34,14 +34,29 @@ void register_sweeps(nb::module_& m) {
       nb::arg("order").noconvert(), nb::arg("active"), nb::arg("seed"));
 
   m.def(
+      "compact",
+      [](MutableIndexVector active, std::int64_t count) {
+        if (count < 0 || count > static_cast<std::int64_t>(active.shape(0))) {
+          throw std::invalid_argument("active set out of range");
+        }
+        nb::gil_scoped_release release;
+        return compact(active.data(), count);
+      },
+      nb::arg("active").noconvert(), nb::arg("count"));
+  m.attr("block_length") = block_length;
+
+  m.def(
       "dual_sweep",
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector order, std::int64_t active,
+         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
          double residual, double b, double rho, double shrink_low, double shrink_high,
-         std::int64_t begin, std::int64_t budget) {
-        require_problem(handle, y, cost, norms, alpha, w, order, active);
+         IndexVector blocks, std::int64_t begin, std::int64_t budget, std::uint64_t seed) {
+        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
+        if (begin < 0 || block_count(active_count) > static_cast<std::int64_t>(blocks.shape(0))) {
+          throw std::invalid_argument("blocks do not cover the active set");
+        }
         SweepReport report;
-        DualIterate iterate{alpha.data(), w.data(), order.data(), active, residual};
+        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
         {
           nb::gil_scoped_release release;
           const BinaryData data{y.data(), cost.data(), norms.data()};
@@ -49,30 +64,31 @@ void register_sweeps(nb::module_& m) {
               [&](const auto& rows) {
                 return with_loss(loss, [&](auto kind) {
                   return dual_sweep<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
-                                                    ShrinkBounds{shrink_low, shrink_high}, begin,
-                                                    budget);
+                                                    ShrinkBounds{shrink_low, shrink_high},
+                                                    blocks.data(), begin, budget, seed);
                 });
               },
               handle.view);
         }
-        return std::tuple(report.next, iterate.active, iterate.residual, report.largest_gradient,
-                          report.smallest_gradient, report.gap_estimate, report.dual_terms);
+        return std::tuple(report.next, iterate.residual, report.largest_gradient,
+                          report.smallest_gradient, report.gap_estimate);
       },
       nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("order").noconvert(),
-      nb::arg("active"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"), nb::arg("shrink_low"),
-      nb::arg("shrink_high"), nb::arg("begin"), nb::arg("budget"));
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
+      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
+      nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("blocks"), nb::arg("begin"),
+      nb::arg("budget"), nb::arg("seed"));
 
   m.def(
       "extrapolate",
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector order, std::int64_t active,
+         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
          double residual, double b, double rho, Vector alpha_before, Vector w_before,
          double residual_before) {
-        require_problem(handle, y, cost, norms, alpha, w, order, active);
+        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
         require_length(alpha_before, handle.count(), "alpha_before");
         require_length(w_before, handle.weights(), "w_before");
-        DualIterate iterate{alpha.data(), w.data(), order.data(), active, residual};
+        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
         double step = 0.0;
         {
           nb::gil_scoped_release release;
@@ -90,9 +106,9 @@ void register_sweeps(nb::module_& m) {
         return std::tuple(step, iterate.residual);
       },
       nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("order").noconvert(),
-      nb::arg("active"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"), nb::arg("alpha_before"),
-      nb::arg("w_before"), nb::arg("residual_before"));
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
+      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
+      nb::arg("alpha_before"), nb::arg("w_before"), nb::arg("residual_before"));
 }
 
 }  // namespace widemargin

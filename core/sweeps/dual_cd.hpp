@@ -24,14 +24,24 @@ struct BinaryData {
   const double* squared_norms = nullptr;
 };
 
-// The iterate; `order[0, active)` are the examples that take part.
+// The iterate; `active[0, active_count)` are the examples that take part, in increasing order.
 struct DualIterate {
   double* alpha = nullptr;
   double* w = nullptr;
-  std::int64_t* order = nullptr;
-  std::int64_t active = 0;
+  std::int64_t* active = nullptr;
+  std::int64_t active_count = 0;
   double residual = 0.0;  // t
 };
+
+// Examples are visited in blocks of neighbours, the blocks in random order and the examples in
+// random order within a block: nearly as good as a full shuffle for convergence (longer blocks are
+// not: measured on a9a), and faster, since
+// neighbours lie together in memory.
+constexpr std::int64_t block_length = 4;
+
+inline std::int64_t block_count(std::int64_t active_count) {
+  return (active_count + block_length - 1) / block_length;
+}
 
 struct Multiplier {
   double b = 0.0;
@@ -49,8 +59,7 @@ struct SweepReport {
   double largest_gradient = -std::numeric_limits<double>::infinity();
   double smallest_gradient = std::numeric_limits<double>::infinity();
   double gap_estimate = 0.0;  // sum of Fenchel-Young gaps at the moment of the visit
-  double dual_terms = 0.0;
-  std::int64_t next = 0;  // where in `order` the next call goes on
+  std::int64_t next = 0;      // the block that the next call goes on with
 };
 
 // splitmix64: small, fast, and the same on every machine.
@@ -75,77 +84,100 @@ inline void shuffle(std::int64_t* order, std::int64_t count, std::uint64_t seed)
   }
 }
 
+// Removes the examples that a sweep marked as having left (by the complement of their number).
+inline std::int64_t compact(std::int64_t* active, std::int64_t count) {
+  return std::remove_if(active, active + count, [](std::int64_t i) { return i < 0; }) - active;
+}
+
+// Visits the blocks `blocks[begin, begin + budget)`.
 template <class Loss, class Rows>
 SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& iterate,
-                       const Multiplier& multiplier, const ShrinkBounds& bounds, std::int64_t begin,
-                       std::int64_t budget) {
+                       const Multiplier& multiplier, const ShrinkBounds& bounds,
+                       const std::int64_t* blocks, std::int64_t begin, std::int64_t budget,
+                       std::uint64_t seed) {
   constexpr bool can_shrink = !std::is_same_v<Loss, Logistic>;
-  constexpr std::int64_t ahead = 6;
   SweepReport report;
   double* alpha = iterate.alpha;
   double* w = iterate.w;
-  std::int64_t k = begin;
-  for (std::int64_t visits = 0; k < iterate.active && visits < budget; ++k, ++visits) {
-    if (k + 2 * ahead < iterate.active) {
-      rows.prefetch_pointers(iterate.order[k + 2 * ahead]);
-      const std::int64_t soon = iterate.order[k + ahead];
-      rows.prefetch(soon);
-      prefetch_line(alpha + soon);
-      prefetch_line(data.squared_norms + soon);
-      prefetch_line(data.y + soon);
-      prefetch_line(data.cost + soon);
+  double residual = iterate.residual;
+  const std::int64_t total = block_count(iterate.active_count);
+  const std::int64_t stop = std::min(total, begin + budget);
+  Random random{seed + static_cast<std::uint64_t>(begin)};
+  for (std::int64_t block = begin; block < stop; ++block) {
+    const std::int64_t first = blocks[block] * block_length;
+    const std::int64_t length = std::min(block_length, iterate.active_count - first);
+    std::int64_t* members = iterate.active + first;
+    std::uint8_t turns[block_length];
+    for (std::int64_t k = 0; k < length; ++k) {
+      turns[k] = static_cast<std::uint8_t>(k);
     }
-    const std::int64_t i = iterate.order[k];
-    const double y = data.y[i], c = data.cost[i], old = alpha[i];
-    const double q = data.squared_norms[i] + multiplier.rho;
-    const double m = y * (rows.dot(i, w) + multiplier.b + multiplier.rho * iterate.residual);
-
-    // 1) shrink, and watch the projected gradient
-    if constexpr (can_shrink) {
-      const double gradient = m + Loss::dual_slope(old, c);
-      double projected = gradient;
-      if (old == 0.0) {
-        if (gradient > bounds.high) {
-          --iterate.active;
-          std::swap(iterate.order[k], iterate.order[iterate.active]);
-          --k;
-          continue;
-        }
-        projected = std::min(gradient, 0.0);
-      } else if (Loss::bounded && old == c) {
-        if (gradient < bounds.low) {
-          --iterate.active;
-          std::swap(iterate.order[k], iterate.order[iterate.active]);
-          --k;
-          continue;
-        }
-        projected = std::max(gradient, 0.0);
-      }
-      report.largest_gradient = std::max(report.largest_gradient, projected);
-      report.smallest_gradient = std::min(report.smallest_gradient, projected);
-      const double term = Loss::dual_term(old, c);
-      report.dual_terms += term;
-      report.gap_estimate += c * Loss::value(m) - term + old * m;
-      if (projected == 0.0) {
-        continue;
-      }
+    for (std::int64_t k = length - 1; k > 0; --k) {
+      std::swap(turns[k], turns[random.below(k + 1)]);
+    }
+    if (block + 1 < stop) {
+      const std::int64_t soon = blocks[block + 1] * block_length;
+      prefetch_line(iterate.active + soon);
+      const std::int64_t row = iterate.active[soon];
+      rows.prefetch_pointers(row);
+      prefetch_line(alpha + row);
+      prefetch_line(data.squared_norms + row);
+      prefetch_line(data.y + row);
+      prefetch_line(data.cost + row);
     }
 
-    // 2) the exact step in this coordinate
-    const double fresh = Loss::step(old, m, q, c);
-    const double change = fresh - old;
-    if constexpr (!can_shrink) {
-      // To second order in the step, for the price of no further logarithm.
-      report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
-      report.largest_gradient = std::max(report.largest_gradient, std::abs(change) / c);
-    }
-    if (change != 0.0) {
-      alpha[i] = fresh;
-      rows.axpy(i, change * y, w);
-      iterate.residual += change * y;
+    for (std::int64_t k = 0; k < length; ++k) {
+      if (k + 2 < length) {
+        rows.prefetch(members[turns[k + 2]]);
+      } else if (block + 1 < stop) {
+        const std::int64_t soon = blocks[block + 1] * block_length;
+        rows.prefetch(iterate.active[soon + k + 2 - length]);
+      }
+      const std::int64_t i = members[turns[k]];
+      const double y = data.y[i], c = data.cost[i], old = alpha[i];
+      const double q = data.squared_norms[i] + multiplier.rho;
+      const double m = y * (rows.dot(i, w) + multiplier.b + multiplier.rho * residual);
+
+      // 1) shrink, and watch the projected gradient
+      if constexpr (can_shrink) {
+        const double gradient = m + Loss::dual_slope(old, c);
+        double projected = gradient;
+        bool leaves = false;
+        if (old == 0.0) {
+          leaves = gradient > bounds.high;
+          projected = std::min(gradient, 0.0);
+        } else if (Loss::bounded && old == c) {
+          leaves = gradient < bounds.low;
+          projected = std::max(gradient, 0.0);
+        }
+        if (leaves) {
+          members[turns[k]] = ~i;
+          continue;
+        }
+        report.largest_gradient = std::max(report.largest_gradient, projected);
+        report.smallest_gradient = std::min(report.smallest_gradient, projected);
+        report.gap_estimate += c * Loss::value(m) - Loss::dual_term(old, c) + old * m;
+        if (projected == 0.0) {
+          continue;
+        }
+      }
+
+      // 2) the exact step in this coordinate
+      const double fresh = Loss::step(old, m, q, c);
+      const double change = fresh - old;
+      if constexpr (!can_shrink) {
+        // To second order in the step, for the price of no further logarithm.
+        report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
+        report.largest_gradient = std::max(report.largest_gradient, std::abs(change) / c);
+      }
+      if (change != 0.0) {
+        alpha[i] = fresh;
+        rows.axpy(i, change * y, w);
+        residual += change * y;
+      }
     }
   }
-  report.next = k;
+  iterate.residual = residual;
+  report.next = stop;
   return report;
 }
 
@@ -158,7 +190,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
                    double residual_before, std::int64_t width) {
   const double* alpha = iterate.alpha;
   const double* w = iterate.w;
-  const std::int64_t active = iterate.active;
+  const std::int64_t active = iterate.active_count;
   constexpr bool smooth = std::is_same_v<Loss, Logistic>;
 
   // 1) the quadratic part of f along the direction
@@ -187,7 +219,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
   for (int round = 0; round < (smooth ? 3 : 1); ++round) {
     double first = slope + step * curvature, second = curvature;
     for (std::int64_t k = 0; k < active; ++k) {
-      const std::int64_t i = iterate.order[k];
+      const std::int64_t i = iterate.active[k];
       const double d = alpha[i] - alpha_before[i];
       if (d != 0.0) {
         const double at = smooth ? limited(i, step) : alpha[i];
@@ -213,7 +245,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
   double residual = iterate.residual + step * dt;
   double terms_before = 0.0, terms_after = 0.0;
   for (std::int64_t k = 0; k < active; ++k) {
-    const std::int64_t i = iterate.order[k];
+    const std::int64_t i = iterate.active[k];
     const double d = alpha[i] - alpha_before[i];
     if (d == 0.0) {
       continue;
@@ -240,7 +272,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
     return 0.0;
   }
   for (std::int64_t k = 0; k < active; ++k) {
-    const std::int64_t i = iterate.order[k];
+    const std::int64_t i = iterate.active[k];
     if (alpha[i] != alpha_before[i]) {
       iterate.alpha[i] = limited(i, step);
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class DualCDState:
     w: Vector
     b: float
     rho: float
-    order: NDArray[np.int64]
+    members: NDArray[np.int64]
     active: int
     residual: float
     alpha_before: Vector
@@ -40,7 +40,8 @@ class DualCDState:
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
-    visits_per_call: int = field(default=0)
+    blocks_per_call: int = 1
+    count: int = 0
 
     @property
     def point(self) -> Point:
@@ -66,7 +67,7 @@ class DualCD:
         alpha = np.clip(point.alpha, 0.0, problem.loss.upper(problem.cost))
         w = rows.combine(alpha * problem.y) if alpha.any() else np.zeros(rows.weights)
         # An example without cost has no say, and its coordinate no curvature.
-        order = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+        members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
         norm = float(rows.norms.mean()) if rows.count else 1.0
         entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
         return DualCDState(
@@ -76,14 +77,15 @@ class DualCD:
             w,
             b=point.b if problem.free_intercept else 0.0,
             rho=(norm if norm > 0.0 else 1.0) if problem.free_intercept else 0.0,
-            order=order,
-            active=order.size,
+            members=members,
+            active=members.size,
             residual=float(alpha @ problem.y),
             alpha_before=alpha.copy(),
             w_before=w.copy(),
             residual_before=float(alpha @ problem.y),
             random=np.random.default_rng(settings.seed),
-            visits_per_call=max(1000, int(_ENTRIES_PER_CALL / entries)),
+            count=members.size,
+            blocks_per_call=max(64, int(_ENTRIES_PER_CALL / entries / core.block_length)),
         )
 
     def advance(self, state: DualCDState) -> None:
@@ -97,33 +99,38 @@ class DualCD:
             problem.rows.norms,
             state.alpha,
             state.w,
-            state.order,
+            state.members,
+            state.active,
         )
 
         # 1) the sweep, in calls short enough for interrupts to be seen between them
-        active_before = state.active
-        core.shuffle(state.order, state.active, int(state.random.integers(2**63)))
-        largest, smallest, gap, dual_terms, position = -np.inf, np.inf, 0.0, 0.0, 0
-        while position < state.active:
-            position, state.active, state.residual, high, low, part, terms = core.dual_sweep(
+        visited = state.active
+        blocks = np.arange(-(-visited // core.block_length))
+        seed = int(state.random.integers(2**63))
+        core.shuffle(blocks, blocks.size, seed)
+        largest, smallest, gap, position = -np.inf, np.inf, 0.0, 0
+        while position < blocks.size:
+            position, state.residual, high, low, part = core.dual_sweep(
                 *fixed,
-                state.active,
                 state.residual,
                 state.b,
                 state.rho,
                 state.shrink_low,
                 state.shrink_high,
+                blocks,
                 position,
-                state.visits_per_call,
+                state.blocks_per_call,
+                seed,
             )
-            largest, smallest = max(largest, high), min(smallest, low)
-            gap, dual_terms = gap + part, dual_terms + terms
-            problem.rows.checkpoint()
-        state.passes += active_before / max(1, state.order.size)
+            largest, smallest, gap = max(largest, high), min(smallest, low), gap + part
+            if position < blocks.size:
+                problem.rows.checkpoint()
+        state.active = core.compact(state.members, visited)
+        state.passes += visited / max(1, state.count)
 
         # 2) extrapolate along the sweep
         _, state.residual = core.extrapolate(
-            *fixed,
+            *fixed[:-1],
             state.active,
             state.residual,
             state.b,
@@ -145,13 +152,12 @@ class DualCD:
         state.shrink_high = largest if largest > 0.0 else np.inf
         state.shrink_low = smallest if smallest < 0.0 else -np.inf
         state.expected_gap = self._expected_gap(state, gap)
-        if state.active < state.order.size and (
-            state.expected_gap <= state.settings.tol or state.active == 0
-        ):
-            state.active = state.order.size
-            state.shrink_high, state.shrink_low = np.inf, -np.inf
-        elif state.active == state.order.size:
+        if state.active == state.count:
             state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
+        elif state.expected_gap <= state.settings.tol or state.active == 0:
+            state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+            state.active = state.count
+            state.shrink_high, state.shrink_low = np.inf, -np.inf
 
     def _expected_gap(self, state: DualCDState, gap: float) -> float:
         dual = state.problem.loss.dual_total(state.alpha, state.problem.cost) - 0.5 * float(
