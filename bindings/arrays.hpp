@@ -84,5 +84,6 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_losses(nb::module_& m);
 void register_sweeps(nb::module_& m);
 void register_projections(nb::module_& m);
+void register_svmlight(nb::module_& m);
 
 }  // namespace widemargin

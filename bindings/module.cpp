@@ -153,4 +153,5 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_losses(m);
   register_sweeps(m);
   register_projections(m);
+  register_svmlight(m);
 }

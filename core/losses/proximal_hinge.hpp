@@ -21,9 +21,7 @@ struct ProximalHinge {
   const double* center;
   double h;
 
-  double unclipped(std::int64_t i, double m) const {
-    return center[i] + (1.0 - m) * cost[i] / h;
-  }
+  double unclipped(std::int64_t i, double m) const { return center[i] + (1.0 - m) * cost[i] / h; }
 };
 
 // Dual variables and curvatures at the scores; returns the number of examples with curvature.

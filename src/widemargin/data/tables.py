@@ -1,4 +1,4 @@
-"""Tables with a label column: CSV (and its compressed forms) and Parquet, read and written."""
+"""Tables with a label column, read from CSV (also packed by gzip, bzip2, xz) and Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.errors import DataFormatError
@@ -22,8 +21,6 @@ from widemargin.data.errors import DataFormatError
 PathLike = str | os.PathLike[str]
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_LARGEST_DENSE = 1_000_000_000
-_ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +80,7 @@ class Columns:
         label = width - 1 if label is None else label
         return label, [place for place in range(width) if place != label]
 
-    def _label_place(
-        self, width: int, names: Sequence[str] | None, path: PathLike
-    ) -> int | None:
+    def _label_place(self, width: int, names: Sequence[str] | None, path: PathLike) -> int | None:
         if self.label is None:
             return None
         if names is not None and self.label in names:
@@ -135,36 +130,39 @@ def read_csv(path: PathLike, columns: Columns | None = None, *, header: str = "a
     if not features:
         _fail(path, "there is no column besides the label", line=1)
 
-    # The quick way: numpy's parser. It has no line numbers for us; the slow way finds them.
+    # The quick way is numpy's parser. It has no line numbers for us; the slow way finds them.
     codes: dict[str, int] = {}
     example = _first_record(path, delimiter, named)
     as_text = label is not None and label < len(example) and not _is_number(example[label])
+    wanted = sorted({*features, *(() if label is None else (label,))})
+    encode: Any = None
+    if as_text:
+        encode = {label: lambda cell: codes.setdefault(cell.strip(), len(codes))}
     try:
         with _open(path) as file:
-            cells = np.loadtxt(
+            cells: NDArray[np.float64] = np.loadtxt(
                 file,
+                dtype=np.float64,
                 delimiter=delimiter,
                 comments=None,
                 quotechar='"',
                 skiprows=_header_lines(path) if named else 0,
-                converters={label: lambda cell: codes.setdefault(cell.strip(), len(codes))}
-                if as_text
-                else None,
+                converters=encode,
+                usecols=None if len(wanted) == width else wanted,
                 ndmin=2,
                 encoding="utf-8",
             )
-        usable = cells.shape[1] == width
+        usable = cells.shape[1] == len(wanted) and bool(np.isfinite(cells).all())
         usable = usable and not any(_is_number(text) or not text for text in codes)
-        usable = usable and bool(np.isfinite(cells[:, features]).all() and _finite(cells, label))
     except (ValueError, EOFError, OSError, lzma.LZMAError, zlib.error):
         usable = False
     if not usable:
         _check_cells(path, delimiter, named, width, features, label, names)
         _fail(path, "the file cannot be read as a table of numbers")
-    y = None if label is None else cells[:, label].copy()
+    y = None if label is None else cells[:, wanted.index(label)].copy()
     if y is not None and as_text:
         y = np.array(list(codes))[y.astype(np.intp)]
-    X = np.ascontiguousarray(cells[:, features])
+    X = np.ascontiguousarray(cells[:, np.searchsorted(wanted, features)])
     kept = None if names is None else tuple(names[place] for place in features)
     return Table(X, y, kept)
 
@@ -182,7 +180,7 @@ def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
     -------
     Table
     """
-    arrow, parquet = _pyarrow()
+    arrow, parquet = require_pyarrow()
     columns = Columns() if columns is None else columns
     with open(path, "rb") as file:
         try:
@@ -215,50 +213,6 @@ def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
     return Table(X, y, tuple(names[place] for place in features))
 
 
-def write_csv(X: Any, y: Any, file: IO[str], names: Sequence[str] | None = None) -> None:
-    """Write examples to an open text file, with a header, the label last.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,) or None
-    file : text file
-    names : sequence of str, optional
-        By default ``x1``, ``x2``, ...
-    """
-    _refuse_huge(X)
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*_names(X, names), *([] if y is None else [_label_name(names)])])
-    for begin, block in _blocks(X):
-        rows: list[list[Any]] = [[_shortest(value) for value in row] for row in block.tolist()]
-        if y is not None:
-            for row, label in zip(rows, y[begin : begin + len(rows)].tolist(), strict=True):
-                row.append(label if isinstance(label, str) else _shortest(label))
-        writer.writerows(rows)
-
-
-def write_parquet(X: Any, y: Any, file: IO[bytes], names: Sequence[str] | None = None) -> None:
-    """Write examples to an open binary file as Parquet, the label last; needs pyarrow.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,) or None
-    file : binary file
-    names : sequence of str, optional
-        By default ``x1``, ``x2``, ...
-    """
-    arrow, parquet = _pyarrow()
-    _refuse_huge(X)
-    dense = X.toarray() if sp.issparse(X) else np.asarray(X)
-    columns = {
-        name: arrow.array(dense[:, place]) for place, name in enumerate(_names(X, names))
-    }
-    if y is not None:
-        columns[_label_name(names)] = arrow.array(y)
-    parquet.write_table(arrow.table(columns), file)
-
-
 def _fail(path: PathLike, reason: str, line: int | None = None, column: int = 1) -> NoReturn:
     """Refuse a file; columns are cells here, counted from 1."""
     at = None if line is None else column
@@ -268,7 +222,7 @@ def _fail(path: PathLike, reason: str, line: int | None = None, column: int = 1)
 def _open(path: PathLike) -> IO[str]:
     # utf-8-sig: spreadsheets begin their files with a byte order mark.
     opener = _OPENERS.get(Path(path).suffix.lower(), open)
-    return opener(path, "rt", encoding="utf-8-sig", newline="")  # type: ignore[no-any-return]
+    return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
 def _first_line(path: PathLike) -> tuple[str, list[str]]:
@@ -317,10 +271,6 @@ def _header_lines(path: PathLike) -> int:
     """Return the number of lines up to and with the header: blank ones may come before it."""
     with _open(path) as file:
         return next(number for number, line in enumerate(file, start=1) if line.strip())
-
-
-def _finite(cells: NDArray[np.float64], label: int | None) -> bool:
-    return label is None or bool(np.isfinite(cells[:, label]).all())
 
 
 def _first_record(path: PathLike, delimiter: str, named: bool) -> list[str]:
@@ -390,14 +340,13 @@ def _check_cells(
         _fail(path, f"the file cannot be unpacked: {error}", line=line + 1)
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def require_pyarrow() -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet, or say how to get them."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise ImportError(
-            "Parquet files need pyarrow: pip install 'widemargin[parquet]'"
-        ) from None
+        raise ImportError("Parquet files need pyarrow: pip install 'widemargin[parquet]'") from None
     return pyarrow, pyarrow.parquet
 
 
@@ -414,35 +363,5 @@ def _arrow_values(column: Any, name: str, path: PathLike) -> NDArray[Any]:
     return values
 
 
-def _refuse_huge(X: Any) -> None:
-    if X.shape[0] * X.shape[1] > _LARGEST_DENSE:
-        raise ValueError(
-            f"a table of {X.shape[0]} x {X.shape[1]} cells is too large: "
-            "keep sparse data in the LIBSVM format"
-        )
-
-
-def _names(X: Any, names: Sequence[str] | None) -> list[str]:
-    return [f"x{place + 1}" for place in range(X.shape[1])] if names is None else list(names)
-
-
-def _label_name(names: Sequence[str] | None) -> str:
-    name = "label"
-    while names is not None and name in names:
-        name += "_"
-    return name
-
-
-def _shortest(value: float) -> str:
-    """Return the shortest text that reads back as the same number; integers without a point."""
-    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-
-
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-
-
-def _blocks(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
-    for begin in range(0, X.shape[0], _ROWS_AT_ONCE):
-        block = X[begin : begin + _ROWS_AT_ONCE]
-        yield begin, block.toarray() if sp.issparse(block) else np.asarray(block)

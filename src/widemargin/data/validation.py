@@ -31,7 +31,6 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
     )
-    check_classification_targets(y)
     X = as_rows_array(X)
     rows = Rows.of(X)
     if not np.isfinite(rows.norms.sum()):
@@ -43,15 +42,40 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     return rows, y
 
 
-def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes in sorted order and each example's place among them."""
-    classes, codes = np.unique(y, return_inverse=True)
+def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the classes in sorted order and each example's place among them.
+
+    Two classes, the common case, are told apart by comparing instead of sorting.
+    """
+    y = np.asarray(y)
+    pair = _two_values(y)
+    if pair is None:
+        classes, codes = np.unique(y, return_inverse=True)
+    else:
+        classes = pair
+        codes = (y == classes[-1]).view(np.int8)
+    # What kind of target it is depends on the values that occur, not on how often.
+    check_classification_targets(classes)
     if classes.size < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
             f"only one class: {classes[0]!r}"
         )
     return classes, codes
+
+
+def _two_values(y: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the two values that occur, sorted, or None if there are not exactly two."""
+    if y.dtype.kind not in "biuf" or y.size == 0:
+        return None
+    first = y == y[0]
+    others = np.flatnonzero(~first)
+    if others.size == 0:
+        return None
+    second = y[others[0]]
+    if not np.all(first | (y == second)):
+        return None
+    return np.array(sorted([y[0], second]), dtype=y.dtype)
 
 
 def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:
@@ -82,7 +106,7 @@ def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:
 def class_costs(
     C: float,
     classes: NDArray[Any],
-    codes: NDArray[np.intp],
+    codes: NDArray[Any],
     class_weight: Any,
     sample_weight: Vector | None,
 ) -> Vector:

@@ -78,9 +78,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         weight = check_sample_weight(sample_weight, rows.count)
         classes, codes = encode_labels(y)
         cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
-        for place, label in enumerate(classes):
-            if not cost[codes == place].any():
-                raise ValueError(f"every example of class {label!r} has weight zero")
+        if weight is not None or self.class_weight is not None:
+            for place, label in enumerate(classes):
+                if not cost[codes == place].any():
+                    raise ValueError(f"every example of class {label!r} has weight zero")
 
         # 2) one problem a class, or one for two classes
         penalised = self.fit_intercept == "penalised"
@@ -166,7 +167,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _keep(
         self,
         classes: NDArray[Any],
-        codes: NDArray[np.intp],
+        codes: NDArray[Any],
         positives: list[int],
         rows: Rows,
         penalised: bool,
@@ -197,9 +198,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"{classes[p]}: {s.solver}" for p, s in zip(positives, solutions, strict=True)
             )
 
-    def _warn(
-        self, classes: NDArray[Any], positives: list[int], solutions: list[Solution]
-    ) -> None:
+    def _warn(self, classes: NDArray[Any], positives: list[int], solutions: list[Solution]) -> None:
         short = [
             (s.certificate.relative_gap, place)
             for place, s in enumerate(solutions)
@@ -242,7 +241,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         X = validate_data(
-            self, X, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32],
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
             reset=False,
         )
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_

@@ -39,6 +39,9 @@ METHODS: dict[str, type[Method]] = {
 SMALL_PROBLEM = 20_000
 """Stored values below which a sweep is so cheap that only the number of Python calls counts."""
 
+_CROWDED = 8
+"""Examples per weight below which the hinge goes to the interior point."""
+
 
 class Named:
     """One method, chosen by its name."""
@@ -85,8 +88,14 @@ class Auto:
         if problem.loss.smooth and few:
             return self._tell(Newton(), f"{weights} weights make a small matrix")
         if few and problem.rows.view.nonzeros <= SMALL_PROBLEM:
-            return self._tell(ProximalNewton(), "small problem")
+            return self._tell(self._for_hinge(problem), "small problem")
         return self._tell(DualCD(), "sweeps tell how hard the problem is")
+
+    def _for_hinge(self, problem: BinaryProblem) -> Method:
+        """Follow the central path where nearly every example would be in the rounded corner."""
+        if problem.rows.weights < problem.rows.count < _CROWDED * problem.rows.weights:
+            return InteriorPoint()
+        return ProximalNewton()
 
     def next(self, progress: Progress) -> Method | None:
         """Hand over when the method at work would take longer than another one from here."""
@@ -103,13 +112,11 @@ class Auto:
         if progress.method != "dual_cd" or len(self._story) > 2:
             return None
         remaining = sweeps_to_go(progress.expected, progress.tol)
-        if progress.iterations < 4 and remaining < 1000:
-            return None
         rival = second_order_seconds(problem)
         ahead = remaining * progress.seconds / progress.iterations
         if ahead <= rival:
             return None
-        method = Newton() if problem.loss.smooth else ProximalNewton()
+        method = Newton() if problem.loss.smooth else self._for_hinge(problem)
         if method.refuses(problem) is not None:
             return None
         sweeps = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
@@ -120,7 +127,7 @@ class Auto:
 
 def sweeps_to_go(expected: list[float], tol: float) -> float:
     """Extrapolate how many sweeps the estimated gap still takes, from its latest rate of fall."""
-    if len(expected) < 3 or not math.isfinite(expected[-1]):
+    if len(expected) < 4 or not math.isfinite(expected[-1]):
         return 0.0
     if expected[-1] <= tol:
         return 1.0

@@ -58,9 +58,7 @@ class DualCD:
         """Serve every binary problem."""
         return None
 
-    def start(
-        self, problem: BinaryProblem, warm: Point | None, settings: Settings
-    ) -> DualCDState:
+    def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> DualCDState:
         """Start at α = 0 or at the warm dual variables."""
         rows = problem.rows
         point = cold_point(problem) if warm is None else warm

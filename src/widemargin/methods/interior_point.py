@@ -6,6 +6,7 @@ With s the slack above the margin, ξ the slack below it and v = c − α, the c
 
 are solved by Mehrotra's predictor and corrector while μ goes to zero. Eliminating everything but
 (w, b) leaves I + Σ x_i x_iᵀ / g_i with g = s/α + ξ/v: one Gram matrix and one factorisation a step.
+Examples without cost are left out from the start: they have no interior.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from widemargin.methods.base import Settings, cold_point
-from widemargin.methods.newton_system import LARGEST_FACTORISED, growing_samples
+from widemargin.methods.newton_system import LARGEST_FACTORISED
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -28,33 +29,43 @@ _TO_BOUNDARY = 0.995
 
 @dataclass(eq=False)
 class InteriorPointState:
-    """The iterate of the stage's problem, strictly inside all bounds."""
+    """The iterate, strictly inside all bounds."""
 
-    whole: BinaryProblem
-    settings: Settings
-    stages: list[NDArray[np.int64] | None]
     problem: BinaryProblem
+    settings: Settings
     w: Vector
     b: float
     alpha: Vector
     s: Vector
     xi: Vector
     scores: Vector
-    start_alpha: Vector
-    used: NDArray[np.int64] | None = None
+    kept: NDArray[np.int64] | None
+    count: int
     active: int = 0
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
-    last_gap: float = np.inf
+    best_gap: float = np.inf
     stalled_steps: int = 0
 
     @property
     def point(self) -> Point:
-        """The current point; on a sample the dual variables are those of the start."""
-        if self.problem is not self.whole:
-            return Point(self.w, self.b, self.start_alpha)
-        return Point(self.w, self.b, self.alpha)
+        """The current point, with zeros for the examples that were left out."""
+        if self.kept is None:
+            return Point(self.w, self.b, self.alpha)
+        alpha = np.zeros(self.count)
+        alpha[self.kept] = self.alpha
+        return Point(self.w, self.b, alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    w: Vector
+    b: float
+    scores: Vector
+    alpha: Vector
+    s: Vector
+    xi: Vector
 
 
 class InteriorPoint:
@@ -80,34 +91,39 @@ class InteriorPoint:
     def start(
         self, problem: BinaryProblem, warm: Point | None, settings: Settings
     ) -> InteriorPointState:
-        """Start in the middle of the box at w = 0, or on the central path near a warm point."""
-        point = cold_point(problem) if warm is None else warm
-        stages = [None] if warm is not None else (growing_samples(problem, settings.seed) if WIDTH<5 else [None])
-        empty = np.empty(0)
-        state = InteriorPointState(
-            problem, settings, stages, problem, point.w.copy(),
-            point.b if problem.free_intercept else 0.0, empty, empty, empty, empty, point.alpha,
-        )
-        self._enter_stage(state, 1.0 if warm is None else 0.05)
-        return state
+        """Start on the central path at w = 0, or at warm weights if they are better.
 
-    def _enter_stage(self, state: InteriorPointState, width: float) -> None:
-        """Put α, s and ξ on the central path that belongs to (w, b) and μ_i = width · c_i.
-
-        For given margins the conditions α s = v ξ = μ and s − ξ = m − 1 have a closed form, so a
-        stage starts perfectly centred; only w = Xᵀ(y α) is violated.
+        For given margins the conditions α s = v ξ = μ and s − ξ = m − 1 have a closed form with
+        μ_i = c_i, so the start is centred; only w = Xᵀ(y α) is violated. A smaller μ around a
+        warm point would be nearer to it and further from any path that leads to the solution.
         """
-        subset = state.stages.pop(0)
-        state.problem = state.whole if subset is None else state.whole.subproblem(subset)
-        problem = state.problem
-        count = problem.rows.count
-        state.scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
-        over = problem.y * (state.scores + state.b) - 1.0
-        root = np.hypot(over, 2.0 * width)
-        state.s = 0.5 * (root + over) + width
-        state.xi = 0.5 * (root - over) + width
-        state.alpha = problem.cost * width / state.s
-        state.last_gap = np.inf
+        count, kept = problem.rows.count, None
+        if not (problem.cost > 0.0).all():
+            kept = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+            problem = problem.subproblem(kept)
+        point = cold_point(problem)
+        scores = np.zeros(problem.rows.count)
+        if warm is not None:
+            warm_scores = problem.rows.scores(warm.w)
+            # Weights that are worse than none would put the start far from the path.
+            if problem.primal(warm.w, warm.b, warm_scores) < problem.primal(point.w, 0.0, scores):
+                point, scores = warm, warm_scores
+        b = point.b if problem.free_intercept else 0.0
+        over = problem.y * (scores + b) - 1.0
+        root = np.hypot(over, 2.0)
+        s = 0.5 * (root + over) + 1.0
+        return InteriorPointState(
+            problem,
+            settings,
+            point.w.copy(),
+            b,
+            alpha=problem.cost / s,
+            s=s,
+            xi=s - over,
+            scores=scores,
+            kept=kept,
+            count=count,
+        )
 
     def advance(self, state: InteriorPointState) -> None:
         """Take one predictor-corrector step."""
@@ -116,33 +132,27 @@ class InteriorPoint:
         free = problem.free_intercept
         alpha, s, xi = state.alpha, state.s, state.xi
         v = c - alpha
-        count = max(1, np.count_nonzero(c))
 
         # 1) residuals
-        combination = rows.combine(alpha * y)
-        residual_w = state.w - combination
+        residual_w = state.w - rows.combine(alpha * y)
         residual_b = float(alpha @ y) if free else 0.0
         residual_m = y * (state.scores + state.b) - 1.0 - s + xi
-        mu = float(alpha @ s + v @ xi) / (2 * count)
+        mu = float(alpha @ s + v @ xi) / (2 * alpha.size)
 
         # 2) the matrix, once for both solves
-        with np.errstate(divide="ignore", invalid="ignore"):
-            h = 1.0 / (s / alpha + xi / v)
-        h[c == 0.0] = 0.0
+        h = 1.0 / (s / alpha + xi / v)
         matrix = rows.gram(h, free)
         np.einsum("ii->i", matrix)[: rows.weights] += 1.0
         if free:
-            matrix[-1, -1] += 1e-14 * (1.0 + matrix[-1, -1])
+            matrix[-1, -1] *= 1.0 + 1e-14
         factor, info = dpotrf(matrix, lower=0)
         if info != 0:
-            state.finished = problem is state.whole
+            state.finished = True
             return
 
-        def solve(complement_s: Vector, complement_xi: Vector) -> tuple[Vector, ...]:
-            """Solve for the step whose products α s and v ξ change by these amounts."""
-            with np.errstate(divide="ignore", invalid="ignore"):
-                q = complement_s / alpha - complement_xi / v - residual_m
-            q[c == 0.0] = 0.0
+        def solve(change_s: Vector, change_xi: Vector) -> _Step:
+            """Solve for the step that changes the products α s and v ξ by these amounts."""
+            q = change_s / alpha - change_xi / v - residual_m
             pull = h * q * y
             right = rows.combine(pull) - residual_w
             if free:
@@ -151,70 +161,49 @@ class InteriorPoint:
             dw, db = (solution[:-1], float(solution[-1])) if free else (solution, 0.0)
             slopes = rows.scores(dw)
             dalpha = h * (q - y * (slopes + db))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ds = (complement_s - s * dalpha) / alpha
-                dxi = (complement_xi + xi * dalpha) / v
-            return dw, np.array([db]), slopes, dalpha, ds, dxi
+            ds = (change_s - s * dalpha) / alpha
+            dxi = (change_xi + xi * dalpha) / v
+            return _Step(dw, db, slopes, dalpha, ds, dxi)
 
         # 3) predictor: how far would μ fall if it were aimed at zero?
-        _, _, _, dalpha, ds, dxi = solve(-alpha * s, -v * xi)
-        step_p, step_d = _steps(alpha, v, s, xi, dalpha, ds, dxi, 1.0)
+        aim = solve(-alpha * s, -v * xi)
+        length = _longest(alpha, v, s, xi, aim, 1.0)
         aimed = float(
-            (alpha + step_d * dalpha) @ (s + step_p * ds)
-            + (v - step_d * dalpha) @ (xi + step_p * dxi)
-        ) / (2 * count)
-        sigma = (max(aimed, 0.0) / mu) ** 3
+            (alpha + length * aim.alpha) @ (s + length * aim.s)
+            + (v - length * aim.alpha) @ (xi + length * aim.xi)
+        ) / (2 * alpha.size)
+        target = (max(aimed, 0.0) / mu) ** 3 * mu
 
-        # 4) corrector
-        dw, db, slopes, dalpha, ds, dxi = solve(
-            sigma * mu - alpha * s - dalpha * ds, sigma * mu - v * xi + dalpha * dxi
-        )
-        step_p, step_d = _steps(alpha, v, s, xi, dalpha, ds, dxi, _TO_BOUNDARY)
-        # The problem is quadratic: w belongs to both sides, so both take the shorter step.
-        step = min(step_p, step_d)
-        state.w = state.w + step * dw
-        state.b += step * float(db[0])
-        state.scores = state.scores + step * slopes
-        state.alpha = np.minimum(alpha + step * dalpha, c)
-        state.s = s + step * ds
-        state.xi = xi + step * dxi
-        state.passes += 6 * rows.count / state.whole.rows.count
+        # 4) corrector; the problem is quadratic, so w is on both sides and one length serves all
+        step = solve(target - alpha * s - aim.alpha * aim.s, target - v * xi + aim.alpha * aim.xi)
+        length = _longest(alpha, v, s, xi, step, _TO_BOUNDARY)
+        state.w = state.w + length * step.w
+        state.b += length * step.b
+        state.scores = state.scores + length * step.scores
+        state.alpha = np.clip(alpha + length * step.alpha, 1e-300, c * (1.0 - 1e-16))
+        state.s = np.maximum(s + length * step.s, 1e-300)
+        state.xi = np.maximum(xi + length * step.xi, 1e-300)
+        state.passes += 6
         state.active = int(np.count_nonzero(h > 1e-8 * h.max()))
 
         # 5) judge
         primal = problem.primal(state.w, state.b, state.scores)
         gap = float(state.alpha @ state.s + (c - state.alpha) @ state.xi)
-        gap += (1.0 - step) ** 2 * 0.5 * float(residual_w @ residual_w)
-        if problem is state.whole:
-            state.expected_gap = gap / primal
-            state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.last_gap else 0
-            state.finished = state.stalled_steps >= 5
-            state.last_gap = min(gap, state.last_gap)
-        elif gap <= 0.5 * primal * rows.weights / rows.count:
-            self._enter_stage(state, max(1e-9, WIDTH))
-        if DEBUG: print(f"   m={rows.count} mu={mu:.2e} step={step:.3f} sigma={sigma:.1e} gap={gap/primal:.2e} P={primal:.8g} rw={np.linalg.norm(residual_w):.1e} rm={np.abs(residual_m).max():.1e}")
-
-import os
-DEBUG=False
-WIDTH=float(os.environ.get("WIDTH","0.3"))
+        gap += 0.5 * (1.0 - length) ** 2 * float(residual_w @ residual_w)
+        state.expected_gap = gap / primal
+        state.stalled_steps = state.stalled_steps + 1 if gap > 0.99 * state.best_gap else 0
+        state.best_gap = min(gap, state.best_gap)
+        state.finished = state.stalled_steps >= 8 or not np.isfinite(gap)
 
 
-def _steps(
-    alpha: Vector,
-    v: Vector,
-    s: Vector,
-    xi: Vector,
-    dalpha: Vector,
-    ds: Vector,
-    dxi: Vector,
-    fraction: float,
-) -> tuple[float, float]:
-    """Return the longest steps, up to 1, that keep s, ξ and α, v positive."""
-
-    def longest(value: Vector, change: Vector) -> float:
-        falling = change < 0.0
-        if not falling.any():
-            return 1.0
-        return min(1.0, fraction * float(np.min(-value[falling] / change[falling])))
-
-    return min(longest(s, ds), longest(xi, dxi)), min(longest(alpha, dalpha), longest(v, -dalpha))
+def _longest(
+    alpha: Vector, v: Vector, s: Vector, xi: Vector, step: _Step, fraction: float
+) -> float:
+    """Return the longest step, up to 1, that keeps α, v, s and ξ positive."""
+    length = 1.0
+    for value, change in ((alpha, step.alpha), (v, -step.alpha), (s, step.s), (xi, step.xi)):
+        # The largest relative fall decides.
+        fall = float(np.max(-change / value))
+        if fall > 0.0:
+            length = min(length, fraction / fall)
+    return length

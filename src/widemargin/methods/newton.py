@@ -137,7 +137,11 @@ class Newton:
 
 
 def _line_search(
-    problem: BinaryProblem, state: NewtonState, direction: Vector, direction_b: float, slopes: Vector
+    problem: BinaryProblem,
+    state: NewtonState,
+    direction: Vector,
+    direction_b: float,
+    slopes: Vector,
 ) -> tuple[float, float]:
     """Return a step along the direction, and the decrease that the quadratic model promises."""
     wd, dd = float(state.w @ direction), float(direction @ direction)

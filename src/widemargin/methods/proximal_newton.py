@@ -4,7 +4,7 @@ Each step is a Newton step on the hinge with its corner rounded over an interval
 core/losses/proximal_hinge.hpp. Only the examples inside that interval have curvature, so the matrix
 is cheap, and only dual variables that moved change the gradient, so a step costs about one pass
 over the data. Centring the rounding at the latest dual point removes its error in the limit; the
-interval shrinks until it holds a few times as many examples as there are weights.
+interval is halved only when that goes too slowly, since steps over a wide interval are better.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
+
+_SOLVED = 0.1
+"""A smoothed problem counts as solved when the last step gained this share of the mismatch."""
+
+_GOOD_RATE = 0.3
+"""Moving the centre should cut the mismatch to this; if it does not, the interval is halved."""
 
 
 @dataclass(eq=False)
@@ -43,6 +49,7 @@ class ProximalNewtonState:
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
+    last_mismatch: float = 0.0
 
     @property
     def point(self) -> Point:
@@ -73,9 +80,18 @@ class ProximalNewton:
         stages = [None] if warm is not None else growing_samples(problem, settings.seed)
         empty = np.empty(0)
         state = ProximalNewtonState(
-            problem, settings, problem, stages, point.w.copy(),
-            point.b if problem.free_intercept else 0.0, point.alpha, 1.0,
-            empty, empty, empty, empty,
+            problem,
+            settings,
+            problem,
+            stages,
+            point.w.copy(),
+            point.b if problem.free_intercept else 0.0,
+            point.alpha,
+            h=1.0,
+            scores=empty,
+            center=empty,
+            alpha=empty,
+            combination=empty,
         )
         self._enter_stage(state, point.alpha if warm is not None else None)
         return state
@@ -127,23 +143,21 @@ class ProximalNewton:
     def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         problem = state.problem
-        mismatch = core.hinge_mismatch(
-            problem.y, problem.cost, state.scores, state.b, state.alpha
-        )
+        mismatch = core.hinge_mismatch(problem.y, problem.cost, state.scores, state.b, state.alpha)
         difference = state.w - state.combination
         distance = 0.5 * float(difference @ difference)
         primal = problem.primal(state.w, state.b, state.scores)
         gap = mismatch + distance
         if problem is state.whole:
             state.expected_gap = max(gap, 0.0) / primal
-        if DEBUG:
-            print(f"   m={problem.rows.count} h={state.h:.2e} J={state.active} dec={decrease:.2e} mism={mismatch:.3e} dist={distance:.3e} P={primal:.8g} rel={gap/primal:.2e}")
-        if decrease <= GOOD * mismatch or decrease == 0.0:
+        if decrease <= _SOLVED * mismatch or decrease == 0.0:
             state.center = state.alpha.copy()
-            wanted = FLOOR * problem.rows.weights
-            if state.active > wanted:
-                state.h *= max(SHRINK, wanted / state.active)
-        if problem is not state.whole and gap <= 0.5 * primal * problem.rows.weights / problem.rows.count:
+            if mismatch > _GOOD_RATE * state.last_mismatch:
+                state.h *= 0.5
+            state.last_mismatch = mismatch
+        error = 0.5 * primal * problem.rows.weights / problem.rows.count
+        if problem is not state.whole and gap <= error:
+            # The sample's own error is larger than the gap: more examples have more to say.
             self._enter_stage(state, None)
 
     def _enter_stage(self, state: ProximalNewtonState, alpha: Vector | None) -> None:
@@ -152,10 +166,7 @@ class ProximalNewton:
         problem = state.problem
         count = problem.rows.count
         state.scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        state.last_mismatch = 0.0
         state.center = 0.5 * problem.cost if alpha is None else np.clip(alpha, 0.0, problem.cost)
         state.alpha = np.zeros(count)
         state.combination = np.zeros(problem.rows.weights)
-
-import os
-DEBUG=False
-SHRINK=float(os.environ.get('SHRINK','0.3'));FLOOR=float(os.environ.get('FLOOR','3'));GOOD=float(os.environ.get('GOOD','0.5'))
