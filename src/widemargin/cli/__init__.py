@@ -1,0 +1,1 @@
+"""The command ``widemargin``; nothing heavy is imported before a command runs."""

@@ -1,0 +1,7 @@
+"""``python -m widemargin.cli``."""
+
+import sys
+
+from widemargin.cli.main import main
+
+sys.exit(main())

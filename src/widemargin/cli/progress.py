@@ -1,0 +1,36 @@
+"""The state of a fit on stderr: a moving line at a terminal, or a line for every check."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from widemargin.cli.output import Output
+
+if TYPE_CHECKING:
+    from widemargin.run import Record
+
+FitCallback = Callable[[str, "Record"], object]
+
+
+def _describe(title: str, record: Record) -> str:
+    return (
+        f"{title}: {record.method}, iteration {record.iteration}, primal {record.primal:.8g}, "
+        f"gap {record.relative_gap:.1e}, {record.active} active, {record.seconds:.1f} s"
+    )
+
+
+@contextlib.contextmanager
+def following(output: Output, tol: float) -> Iterator[FitCallback | None]:
+    """Give the callback that shows how a fit is doing; None if nobody wants to see it."""
+    if output.verbose and not output.quiet:
+        yield lambda title, record: sys.stderr.write(_describe(title, record) + "\n") and None
+    elif output.shows_progress:
+        from rich.console import Console
+
+        with Console(stderr=True).status(f"training to a gap of {tol:g}") as status:
+            yield lambda title, record: status.update(_describe(title, record))
+    else:
+        yield None

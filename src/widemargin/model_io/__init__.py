@@ -1,0 +1,16 @@
+"""Models as files: the package's own safe format, and LIBLINEAR's text."""
+
+from widemargin.model_io.errors import ModelFormatError
+from widemargin.model_io.liblinear import load_liblinear, save_liblinear
+from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.own import load_model, save_model
+
+__all__ = [
+    "LinearModel",
+    "ModelFormatError",
+    "load_liblinear",
+    "load_model",
+    "model_of",
+    "save_liblinear",
+    "save_model",
+]

@@ -1,0 +1,32 @@
+"""The error of a model file that cannot be read, or a model that cannot be written."""
+
+from __future__ import annotations
+
+import os
+
+
+class ModelFormatError(ValueError):
+    """A model file is not what it should be, or a format cannot hold the model.
+
+    Attributes
+    ----------
+    path : str
+    line : int or None
+        Line of a text file, counted from 1.
+    reason : str
+        The sentence without the place.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], reason: str, *, line: int | None = None
+    ) -> None:
+        self.path, self.reason, self.line = os.fspath(path), reason, line
+        place = self.path if line is None else f"{self.path}, line {line}"
+        super().__init__(f"{place}: {reason}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.path, self.reason, self.line)
+
+
+def _rebuild(path: str, reason: str, line: int | None) -> ModelFormatError:
+    return ModelFormatError(path, reason, line=line)

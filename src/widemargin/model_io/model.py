@@ -1,0 +1,256 @@
+"""LinearModel: what is left of a fitted classifier when the training data are gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+from sklearn.utils import check_array
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_svc import LinearSVC
+from widemargin.estimators.logistic_regression import LogisticRegression
+from widemargin.problems.certificate import Certificate
+from widemargin.problems.losses import LOSSES
+
+Vector = NDArray[np.float64]
+
+INTERCEPTS = ("exact", "penalised", "none")
+
+
+def _frozen(values: Any) -> Vector:
+    array = np.array(values, dtype=np.float64, order="C")
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Weights, intercepts and classes, with how they were trained and what was proven.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (k, n_features)
+        One row for two classes, whose score is positive for ``classes[1]``; else one a class.
+    intercept : ndarray of shape (k,)
+    classes : ndarray of shape (n_classes,)
+        Numbers or strings. A score of zero means ``classes[0]``; of equal scores the first wins.
+        Not necessarily sorted: a model read from LIBLINEAR keeps LIBLINEAR's order, and with it
+        the labels of ties.
+    loss : str
+        "hinge", "squared_hinge", "logistic"; or, for models made elsewhere, another name.
+    C : float or None
+        None when it is not known: LIBLINEAR's files do not say.
+    intercept_kind : {"exact", "penalised", "none"}
+    intercept_scaling : float
+        Value of the constant feature behind a penalised intercept.
+    class_weight : dict, "balanced" or None
+    primal, dual : ndarray of shape (k,) or None
+        Certificates of the binary problems, on the training data.
+    status : tuple of str
+        How the run of each binary problem ended.
+    solver : str
+        What trained it; LIBLINEAR's ``solver_type`` if LIBLINEAR did.
+    feature_names : tuple of str or None
+    version : str
+        Of the widemargin that trained it; empty if none did.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LinearSVC
+    >>> from widemargin.model_io import model_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = model_of(LinearSVC().fit(X, y))
+    >>> model.coef.shape, int(model.predict(X[:1])[0])
+    ((3, 4), 0)
+    """
+
+    coef: Vector
+    intercept: Vector
+    classes: NDArray[Any]
+    loss: str
+    C: float | None = None
+    intercept_kind: str = "exact"
+    intercept_scaling: float = 1.0
+    class_weight: dict[Any, float] | str | None = None
+    primal: Vector | None = None
+    dual: Vector | None = None
+    status: tuple[str, ...] = field(default=())
+    solver: str = ""
+    feature_names: tuple[str, ...] | None = None
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put("coef", _frozen(self.coef))
+        put("intercept", _frozen(self.intercept))
+        classes = np.array(self.classes)
+        classes.flags.writeable = False
+        put("classes", classes)
+        for name in ("primal", "dual"):
+            value = getattr(self, name)
+            put(name, None if value is None else _frozen(value))
+        self._check()
+
+    def _check(self) -> None:
+        if self.coef.ndim != 2 or 0 in self.coef.shape:
+            raise ValueError(f"coef must have shape (k, n_features); it has {self.coef.shape}")
+        k = self.coef.shape[0]
+        if self.intercept.shape != (k,):
+            raise ValueError(f"intercept has shape {self.intercept.shape}, coef has {k} rows")
+        if self.classes.ndim != 1 or self.classes.size < 2:
+            raise ValueError("a model has at least two classes")
+        if len(set(self.classes.tolist())) != self.classes.size:
+            raise ValueError("a class is named twice")
+        if k != self.classes.size and not (k == 1 and self.classes.size == 2):
+            raise ValueError(f"{self.classes.size} classes do not go with {k} rows of coef")
+        if not (np.isfinite(self.coef).all() and np.isfinite(self.intercept).all()):
+            raise ValueError("a weight is not finite")
+        if not all(isinstance(text, str) for text in (self.loss, self.solver, self.version)):
+            raise ValueError("loss, solver and version must be strings")
+        if self.intercept_kind not in INTERCEPTS:
+            raise ValueError(f"intercept_kind is {self.intercept_kind!r}")
+        if not self.intercept_scaling > 0.0 or not np.isfinite(self.intercept_scaling):
+            raise ValueError("intercept_scaling must be positive")
+        if self.C is not None and not (self.C > 0.0 and np.isfinite(self.C)):
+            raise ValueError("C must be positive")
+        for name in ("primal", "dual"):
+            value = getattr(self, name)
+            if value is not None and value.shape != (k,):
+                raise ValueError(f"{name} has shape {value.shape}, coef has {k} rows")
+        if self.feature_names is not None and len(self.feature_names) != self.n_features:
+            raise ValueError(f"{len(self.feature_names)} names for {self.n_features} features")
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.coef.shape[1])
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """What was proven of each binary problem; empty if nothing was."""
+        if self.primal is None or self.dual is None:
+            return []
+        return [
+            Certificate(float(p), float(d)) for p, d in zip(self.primal, self.dual, strict=True)
+        ]
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return the scores w·x + b: shape (n,) if ``coef`` has one row, else (n, k)."""
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but the model was trained on {self.n_features}"
+            )
+        scores = safe_sparse_dot(X, self.coef.T, dense_output=True) + self.intercept
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row."""
+        return self.classes_of(self.decision_function(X))
+
+    def classes_of(self, scores: Vector) -> NDArray[Any]:
+        """Return the class that each row of scores stands for."""
+        places = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes[places]
+
+    def probabilities_of(self, scores: Vector) -> Vector:
+        """Return probabilities, one column a class, from the scores of a logistic model."""
+        if self.loss != "logistic":
+            raise ValueError(
+                f"only the logistic loss gives probabilities; the model's loss is {self.loss}"
+            )
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        logs = log_expit(scores)
+        logs -= logs.max(axis=1, keepdims=True)
+        shares = np.exp(logs)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def to_estimator(self) -> LinearClassifier:
+        """Return a fitted `LinearSVC` or `LogisticRegression`.
+
+        Its classes are sorted, as scikit-learn expects; the dual variables are not part of a model,
+        so ``dual_coef_`` has no columns. With ``warm_start=True`` a fit goes on from the weights.
+        """
+        k = self.coef.shape[0]
+        if self.loss not in LOSSES or k != (1 if self.classes.size == 2 else self.classes.size):
+            raise ValueError(f"no estimator here trains a model of the kind {self.loss!r}")
+        settings: dict[str, Any] = {
+            "C": 1.0 if self.C is None else self.C,
+            "fit_intercept": {"exact": True, "none": False}.get(self.intercept_kind, "penalised"),
+            "intercept_scaling": self.intercept_scaling,
+            "class_weight": self.class_weight,
+        }
+        estimator: LinearClassifier = (
+            LogisticRegression(**settings)
+            if self.loss == "logistic"
+            else LinearSVC(self.loss, **settings)
+        )
+        order = np.argsort(self.classes)
+        sign = -1.0 if k == 1 and order[0] == 1 else 1.0
+        rows = np.zeros(1, dtype=np.intp) if k == 1 else order
+        unknown = np.full(k, np.nan)
+        estimator.classes_ = self.classes[order]
+        estimator.coef_ = sign * self.coef[rows]
+        estimator.intercept_ = sign * self.intercept[rows]
+        estimator.n_features_in_ = self.n_features
+        estimator.dual_coef_ = np.empty((k, 0))
+        estimator.support_ = np.empty(0, dtype=np.intp)
+        estimator.primal_ = unknown if self.primal is None else self.primal[rows]
+        estimator.dual_ = unknown if self.dual is None else self.dual[rows]
+        estimator.n_iter_ = np.zeros(k, dtype=np.intp)
+        estimator.status_ = [self.status[row] for row in rows] if self.status else ["loaded"] * k
+        estimator.history_ = [{} for _ in range(k)]
+        estimator.solver_ = self.solver
+        if self.feature_names is not None:
+            estimator.feature_names_in_ = np.array(self.feature_names, dtype=object)
+        return estimator
+
+
+def model_of(estimator: LinearClassifier | LinearModel) -> LinearModel:
+    """Return the model of a fitted `LinearSVC` or `LogisticRegression`.
+
+    Parameters
+    ----------
+    estimator : LinearSVC, LogisticRegression or LinearModel
+
+    Returns
+    -------
+    LinearModel
+    """
+    from widemargin import __version__
+
+    if isinstance(estimator, LinearModel):
+        return estimator
+    if not isinstance(estimator, LinearClassifier):
+        raise TypeError(
+            "a model is made from a fitted LinearSVC or LogisticRegression of widemargin; "
+            f"got {type(estimator).__name__}"
+        )
+    check_is_fitted(estimator)
+    exactness = {"True": "exact", "False": "none"}
+    names = getattr(estimator, "feature_names_in_", None)
+    weight = estimator.class_weight
+    return LinearModel(
+        coef=estimator.coef_,
+        intercept=estimator.intercept_,
+        classes=estimator.classes_,
+        loss=estimator._loss().name,
+        C=float(estimator.C),
+        intercept_kind=exactness.get(str(estimator.fit_intercept), "penalised"),
+        intercept_scaling=float(estimator.intercept_scaling),
+        class_weight=dict(weight) if isinstance(weight, dict) else weight,
+        primal=estimator.primal_,
+        dual=estimator.dual_,
+        status=tuple(estimator.status_),
+        solver=estimator.solver_,
+        feature_names=None if names is None else tuple(str(name) for name in names),
+        version=__version__,
+    )
