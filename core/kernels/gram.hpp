@@ -127,6 +127,22 @@ void gram(const Rows& rows, const double* curvature, bool constant, std::int64_t
   }
 }
 
+// matrix[i][j] = x_i . x_j for begin <= i < end and all j: the Gram matrix of the rows themselves.
+template <class Rows>
+void row_gram(const Rows& rows, double* matrix, std::int64_t begin, std::int64_t end) {
+  const std::int64_t side = rows.count;
+  std::vector<double> spread(static_cast<std::size_t>(rows.width + 1), 0.0);
+  for (std::int64_t i = begin; i < end; ++i) {
+    rows.for_each(i, [&](std::int64_t j, double v) { spread[j] = v; });
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double product = rows.dot(j, spread.data());
+      matrix[i * side + j] = product;
+      matrix[j * side + i] = product;
+    }
+    rows.for_each(i, [&](std::int64_t j, double) { spread[j] = 0.0; });
+  }
+}
+
 // matrix <- matrix + matrix^T, in place, by blocks that stay in cache.
 inline void symmetrise(double* matrix, std::int64_t side) {
   constexpr std::int64_t step = 32;

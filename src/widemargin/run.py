@@ -191,15 +191,17 @@ def run(
     iteration = last_check = 0
     last_check_time = began
     check_seconds = 0.0
+    hoped = np.inf
     state: Any = None
     method = choice.first(problem, warm, tol)
 
     def check() -> None:
-        nonlocal last_check, last_check_time, check_seconds
+        nonlocal last_check, last_check_time, check_seconds, hoped
         started = time.perf_counter()
         # Unwatched: a certificate that was begun is finished, so that every answer has one.
         best.take(*problem.certify(state.point))
         last_check, last_check_time = iteration, time.perf_counter()
+        hoped = state.expected_gap if state.expected_gap <= tol else np.inf
         check_seconds = last_check_time - started
         certificate = best.certificate
         record = Record(
@@ -219,8 +221,11 @@ def run(
                 watch.request()
 
     def due() -> bool:
-        if state.expected_gap <= tol or state.finished:
+        if state.finished:
             return True
+        if state.expected_gap <= tol:
+            # A method that was too hopeful last time is believed again when it hopes for more.
+            return state.expected_gap <= 0.5 * hoped or iteration >= last_check + 5
         if not np.isfinite(state.expected_gap) and not callbacks:
             return False
         quiet = time.perf_counter() - last_check_time

@@ -29,7 +29,8 @@ def as_rows_array(X: Any) -> Any:
     The rules, in full: a dense array that is not in C order is copied into C order once, because
     rows must be contiguous; a CSR matrix with repeated entries in a row gets them summed in a copy;
     row pointers and column indices of different widths are widened to int64. Everything else is
-    used where it lies.
+    used where it lies. A CSR matrix without a single missing entry is viewed as the dense array
+    that its values are.
     """
     if sp.issparse(X):
         # has_canonical_format is remembered by scipy, so only the first look costs a pass.
@@ -40,6 +41,8 @@ def as_rows_array(X: Any) -> Any:
             X = type(X)(
                 (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
             )
+        if X.nnz == X.shape[0] * X.shape[1] and X.has_sorted_indices and X.nnz > 0:
+            return X.data[: X.nnz].reshape(X.shape)
         return X
     return np.ascontiguousarray(X)
 
@@ -159,6 +162,15 @@ class Rows:
         for begin, end in self._gram_pieces(side, int(np.count_nonzero(curvature))):
             self.view.gram(curvature, constant, matrix, begin, end)
         core.symmetrise(matrix)
+        return matrix
+
+    def row_gram(self) -> NDArray[np.float64]:
+        """Return the matrix of all x_i · x_j."""
+        matrix = np.empty((self.count, self.count))
+        step = max(1, int(_ENTRIES_PER_CALL / max(1, self.view.nonzeros)))
+        for begin in range(0, self.count, step):
+            self.view.row_gram(matrix, begin, min(begin + step, self.count))
+            self.checkpoint()
         return matrix
 
     def _gram_pieces(self, side: int, used: int) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ import math
 
 from widemargin.methods.base import Method
 from widemargin.methods.dual_cd import DualCD
+from widemargin.methods.few_rows import FewRows
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.newton import Newton
 from widemargin.methods.newton_system import LARGEST_FACTORISED
@@ -38,6 +39,9 @@ METHODS: dict[str, type[Method]] = {
 
 SMALL_PROBLEM = 20_000
 """Stored values below which a sweep is so cheap that only the number of Python calls counts."""
+
+FEWEST_ROWS = 100
+"""Rows up to which their own Gram matrix costs no more than a few dozen sweeps."""
 
 _CROWDED = 8
 """Examples per weight below which the hinge goes to the interior point."""
@@ -89,7 +93,12 @@ class Auto:
             return self._tell(Newton(), f"{weights} weights make a small matrix")
         if few and problem.rows.view.nonzeros <= SMALL_PROBLEM:
             return self._tell(self._for_hinge(problem), "small problem")
+        if problem.rows.count <= FEWEST_ROWS and problem.rows.count < weights:
+            return self._tell(FewRows(self._second_order(problem)), "few rows make a small matrix")
         return self._tell(DualCD(), "sweeps tell how hard the problem is")
+
+    def _second_order(self, problem: BinaryProblem) -> Method:
+        return Newton() if problem.loss.smooth else self._for_hinge(problem)
 
     def _for_hinge(self, problem: BinaryProblem) -> Method:
         """Follow the central path where nearly every example would be in the rounded corner."""
@@ -116,7 +125,9 @@ class Auto:
         ahead = remaining * progress.seconds / progress.iterations
         if ahead <= rival:
             return None
-        method = Newton() if problem.loss.smooth else self._for_hinge(problem)
+        method = self._second_order(problem)
+        if problem.rows.count <= LARGEST_FACTORISED and problem.rows.count < problem.rows.weights:
+            method = FewRows(method)
         if method.refuses(problem) is not None:
             return None
         sweeps = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"

@@ -25,6 +25,9 @@ Vector = NDArray[np.float64]
 _SOLVED = 0.1
 """A smoothed problem counts as solved when the last step gained this share of the mismatch."""
 
+_PATIENCE = 40
+"""Steps without a better gap after which no further progress is expected."""
+
 _GOOD_RATE = 0.3
 """Moving the centre should cut the mismatch to this; if it does not, the interval is halved."""
 
@@ -50,6 +53,8 @@ class ProximalNewtonState:
     passes: float = 0.0
     finished: bool = False
     last_mismatch: float = 0.0
+    best_gap: float = np.inf
+    stalled_steps: int = 0
 
     @property
     def point(self) -> Point:
@@ -150,6 +155,9 @@ class ProximalNewton:
         gap = mismatch + distance
         if problem is state.whole:
             state.expected_gap = max(gap, 0.0) / primal
+            state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
+            state.best_gap = min(gap, state.best_gap)
+            state.finished = state.stalled_steps >= _PATIENCE
         if decrease <= _SOLVED * mismatch or decrease == 0.0:
             state.center = state.alpha.copy()
             if mismatch > _GOOD_RATE * state.last_mismatch:
