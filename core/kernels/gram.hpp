@@ -13,43 +13,41 @@
 
 namespace widemargin {
 
-// C += Z^T Z on and above the diagonal, for `depth` rows of Z of length `side`, in 4 x 8 tiles.
-inline void syrk_tiles(const double* z, std::int64_t depth, std::int64_t side, double* matrix) {
-  constexpr std::int64_t tall = 4, wide = 8;
-  for (std::int64_t r = 0; r < side; r += tall) {
-    const std::int64_t rn = std::min(tall, side - r);
-    for (std::int64_t c = r; c < side; c += wide) {
-      const std::int64_t cn = std::min(wide, side - c);
-      double tile[tall][wide] = {};
-      if (rn == tall && cn == wide) {
-        for (std::int64_t k = 0; k < depth; ++k) {
-          const double* zr = z + k * side + r;
-          const double* zc = z + k * side + c;
-          for (int a = 0; a < tall; ++a) {
-            for (int b = 0; b < wide; ++b) {
-              tile[a][b] += zr[a] * zc[b];
-            }
-          }
-        }
-      } else {
-        for (std::int64_t k = 0; k < depth; ++k) {
-          const double* zr = z + k * side + r;
-          const double* zc = z + k * side + c;
-          for (std::int64_t a = 0; a < rn; ++a) {
-            for (std::int64_t b = 0; b < cn; ++b) {
-              tile[a][b] += zr[a] * zc[b];
-            }
-          }
-        }
+// Rows are gathered in panels of `panel_width` neighbouring columns, each panel contiguous over the
+// rows of a block: the tiles below then read two streams that fit the first-level cache.
+constexpr std::int64_t panel_width = 8;
+
+// tile += (half of the left panel)^T (right panel), 4 x 8, over `depth` rows.
+inline void panel_product(const double* left, const double* right, std::int64_t depth,
+                          double (&tile)[4][panel_width]) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const double* l = left + k * panel_width;
+    const double* r = right + k * panel_width;
+    for (int a = 0; a < 4; ++a) {
+      for (int b = 0; b < panel_width; ++b) {
+        tile[a][b] += l[a] * r[b];
       }
-      for (std::int64_t a = 0; a < rn; ++a) {
-        for (std::int64_t b = 0; b < cn; ++b) {
-          // Inside a tile on the diagonal the mirror entries are computed too; keep one of each.
-          const std::int64_t row = r + a, column = c + b;
-          if (column > row) {
-            matrix[row * side + column] += tile[a][b];
-          } else if (column == row) {
-            matrix[row * side + column] += 0.5 * tile[a][b];
+    }
+  }
+}
+
+// C += Z^T Z for `depth` rows of Z in panels of stride `stride` values; on the diagonal half.
+inline void syrk_panels(const double* panels, std::int64_t stride, std::int64_t depth,
+                        std::int64_t side, double* matrix) {
+  const std::int64_t count = (side + panel_width - 1) / panel_width;
+  for (std::int64_t c = 0; c < count; ++c) {
+    for (std::int64_t r = 0; r <= c; ++r) {
+      for (int half = 0; half < 2; ++half) {
+        double tile[4][panel_width] = {};
+        panel_product(panels + r * stride + 4 * half, panels + c * stride, depth, tile);
+        for (std::int64_t a = 0; a < 4; ++a) {
+          const std::int64_t row = r * panel_width + 4 * half + a;
+          for (std::int64_t b = 0; b < panel_width; ++b) {
+            const std::int64_t column = c * panel_width + b;
+            // A tile on the diagonal holds mirror entries twice; the panels end in padding.
+            if (row < side && column < side && row <= column) {
+              matrix[row * side + column] += row == column ? 0.5 * tile[a][b] : tile[a][b];
+            }
           }
         }
       }
@@ -60,26 +58,35 @@ inline void syrk_tiles(const double* z, std::int64_t depth, std::int64_t side, d
 template <class Rows>
 void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
                    double* matrix, std::int64_t begin, std::int64_t end) {
-  const std::int64_t depth = std::max<std::int64_t>(16, std::min<std::int64_t>(256, 131072 / side));
-  std::vector<double> block(static_cast<std::size_t>(depth * side));
+  const std::int64_t depth = 128;
+  const std::int64_t stride = depth * panel_width;
+  const std::int64_t count = (side + panel_width - 1) / panel_width;
+  std::vector<double> panels(static_cast<std::size_t>(count * stride), 0.0);
   std::int64_t filled = 0;
+  auto place = [&](std::int64_t j) -> double& {
+    return panels[(j / panel_width) * stride + filled * panel_width + j % panel_width];
+  };
   for (std::int64_t i = begin; i < end; ++i) {
     if (curvature[i] == 0.0) {
       continue;
     }
     const double root = std::sqrt(curvature[i]);
-    double* z = block.data() + filled * side;
-    std::fill(z, z + side, 0.0);
-    rows.for_each(i, [&](std::int64_t j, double v) { z[j] = root * v; });
+    if constexpr (!Rows::is_dense) {
+      for (std::int64_t c = 0; c < count; ++c) {
+        double* line = panels.data() + c * stride + filled * panel_width;
+        std::fill(line, line + panel_width, 0.0);
+      }
+    }
+    rows.for_each(i, [&](std::int64_t j, double v) { place(j) = root * v; });
     if (constant) {
-      z[side - 1] = root;
+      place(side - 1) = root;
     }
     if (++filled == depth) {
-      syrk_tiles(block.data(), depth, side, matrix);
+      syrk_panels(panels.data(), stride, depth, side, matrix);
       filled = 0;
     }
   }
-  syrk_tiles(block.data(), filled, side, matrix);
+  syrk_panels(panels.data(), stride, filled, side, matrix);
 }
 
 template <class Rows>

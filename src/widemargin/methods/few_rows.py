@@ -89,9 +89,7 @@ class FewRows:
         inner_warm = None
         if warm is not None:
             scores = problem.rows.scores(warm.w)
-            inner_warm = Point(
-                solve_triangular(factor, scores, lower=True), warm.b, warm.alpha
-            )
+            inner_warm = Point(solve_triangular(factor, scores, lower=True), warm.b, warm.alpha)
         inner = self._method.start(replace(problem, rows=rows), inner_warm, settings)
         return FewRowsState(problem, factor, inner)
 

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import core
 from widemargin.methods.base import Settings, cold_point
-from widemargin.methods.newton_system import growing_samples, line_search, newton_direction
+from widemargin.methods.newton_system import (
+    SAMPLE_ERROR,
+    NewtonSystem,
+    growing_samples,
+    line_search,
+)
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -35,12 +40,12 @@ class NewtonState:
     b: float
     alpha: Vector
     scores: Vector
-    combination: Vector | None = None
     active: int = 0
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
-    steps_in_stage: int = field(default=0)
+    primal: float = 0.0
+    system: NewtonSystem = field(default_factory=NewtonSystem)
 
     @property
     def point(self) -> Point:
@@ -92,7 +97,9 @@ class Newton:
         gradient_b = -float(signed.sum()) if problem.free_intercept else 0.0
 
         # 2) direction
-        direction, direction_b = newton_direction(problem, curvature, gradient, gradient_b)
+        direction, direction_b = state.system.direction(
+            problem, curvature, gradient, gradient_b, 0.02 * state.settings.tol * state.primal
+        )
         slopes = problem.rows.scores(direction)
         share = problem.rows.count / state.whole.rows.count
         state.passes += 3 * share
@@ -108,20 +115,20 @@ class Newton:
         b = state.b + step * direction_b
         scores = state.scores + step * slopes
 
-        # 4) the dual point that the linearised optimality conditions give: exactly w(α) = w + p
-        linear = alpha - curvature * y * (slopes + direction_b)
-        upper = loss.upper(cost)
-        clipped = np.clip(linear, 0.0, upper)
-        state.steps_in_stage += 1
         state.w, state.b, state.scores = w, b, scores
         state.active = int(np.count_nonzero(curvature))
-        primal = problem.primal(w, b, scores)
+        primal = state.primal = problem.primal(w, b, scores)
         if problem is state.whole:
-            state.alpha = clipped
-            image = state.w if step == 1.0 else w + (1.0 - step) * direction
-            expected = primal - problem.dual(clipped, image)
-            state.expected_gap = max(expected, 0.0) / primal
-        elif decrease <= 0.5 * primal * problem.rows.weights / problem.rows.count:
+            # 4) the dual point of the linearised conditions: exactly w(α) = w + p, but for what
+            # had to be clipped
+            linear = alpha - curvature * y * (slopes + direction_b)
+            state.alpha = np.clip(linear, 0.0, loss.upper(cost))
+            linear -= state.alpha
+            image = w + (1.0 - step) * direction
+            if linear.any():
+                image -= problem.rows.combine(linear * y)
+            state.expected_gap = abs(primal - problem.dual(state.alpha, image)) / primal
+        elif decrease <= SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count:
             # The step gained less than the sample's own error: a larger sample has more to say.
             self._enter_stage(state)
 
@@ -133,7 +140,6 @@ class Newton:
             if state.w.any()
             else np.zeros(state.problem.rows.count)
         )
-        state.steps_in_stage = 0
 
 
 def _line_search(

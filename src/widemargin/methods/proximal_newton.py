@@ -9,14 +9,19 @@ interval is halved only when that goes too slowly, since steps over a wide inter
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import core
 from widemargin.methods.base import Settings, cold_point
-from widemargin.methods.newton_system import growing_samples, line_search, newton_direction
+from widemargin.methods.newton_system import (
+    SAMPLE_ERROR,
+    NewtonSystem,
+    growing_samples,
+    line_search,
+)
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -52,6 +57,8 @@ class ProximalNewtonState:
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
+    primal: float = 0.0
+    system: NewtonSystem = field(default_factory=NewtonSystem)
     last_mismatch: float = 0.0
     best_gap: float = np.inf
     stalled_steps: int = 0
@@ -118,7 +125,9 @@ class ProximalNewton:
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
 
         # 2) direction and exact line search
-        direction, direction_b = newton_direction(problem, curvature, gradient, gradient_b)
+        direction, direction_b = state.system.direction(
+            problem, curvature, gradient, gradient_b, 0.02 * state.settings.tol * state.primal
+        )
         slopes = rows.scores(direction)
         state.passes += 2 * share
         at_zero = float(gradient @ direction) + gradient_b * direction_b
@@ -151,7 +160,7 @@ class ProximalNewton:
         mismatch = core.hinge_mismatch(problem.y, problem.cost, state.scores, state.b, state.alpha)
         difference = state.w - state.combination
         distance = 0.5 * float(difference @ difference)
-        primal = problem.primal(state.w, state.b, state.scores)
+        primal = state.primal = problem.primal(state.w, state.b, state.scores)
         gap = mismatch + distance
         if problem is state.whole:
             state.expected_gap = max(gap, 0.0) / primal
@@ -163,7 +172,7 @@ class ProximalNewton:
             if mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
-        error = 0.5 * primal * problem.rows.weights / problem.rows.count
+        error = SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count
         if problem is not state.whole and gap <= error:
             # The sample's own error is larger than the gap: more examples have more to say.
             self._enter_stage(state, None)
