@@ -106,16 +106,14 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           nb::arg("begin"), nb::arg("end"))
       .def(
           "row_gram",
-          [](const RowsHandle& handle, MutableMatrix matrix, std::int64_t begin,
-             std::int64_t end) {
+          [](const RowsHandle& handle, MutableMatrix matrix, std::int64_t begin, std::int64_t end) {
             require_length(matrix, handle.count(), "matrix");
             if (matrix.shape(0) != matrix.shape(1)) {
               throw std::invalid_argument("matrix must be square");
             }
             require_range(begin, end, handle.count());
             nb::gil_scoped_release release;
-            std::visit([&](const auto& r) { row_gram(r, matrix.data(), begin, end); },
-                       handle.view);
+            std::visit([&](const auto& r) { row_gram(r, matrix.data(), begin, end); }, handle.view);
           },
           nb::arg("matrix").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(

@@ -84,8 +84,9 @@ void register_sweeps(nb::module_& m) {
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
          MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
          double residual, double b, double rho, Vector alpha_before, Vector w_before,
-         double residual_before) {
+         double residual_before, MutableVector scratch) {
         require_problem(handle, y, cost, norms, alpha, w, active, active_count);
+        require_length(scratch, handle.weights(), "scratch");
         require_length(alpha_before, handle.count(), "alpha_before");
         require_length(w_before, handle.weights(), "w_before");
         DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
@@ -96,9 +97,9 @@ void register_sweeps(nb::module_& m) {
           step = std::visit(
               [&](const auto& rows) {
                 return with_loss(loss, [&](auto kind) {
-                  return extrapolate<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
-                                                     alpha_before.data(), w_before.data(),
-                                                     residual_before, handle.weights());
+                  return extrapolate<decltype(kind)>(
+                      rows, data, iterate, Multiplier{b, rho}, alpha_before.data(), w_before.data(),
+                      residual_before, handle.weights(), scratch.data());
                 });
               },
               handle.view);
@@ -108,7 +109,8 @@ void register_sweeps(nb::module_& m) {
       nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
       nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
       nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
-      nb::arg("alpha_before"), nb::arg("w_before"), nb::arg("residual_before"));
+      nb::arg("alpha_before"), nb::arg("w_before"), nb::arg("residual_before"),
+      nb::arg("scratch").noconvert());
 }
 
 }  // namespace widemargin

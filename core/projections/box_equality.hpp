@@ -1,61 +1,79 @@
 // Euclidean projection onto  { 0 <= a_i <= upper_i,  sum_i sign_i a_i = 0 }.
 //
 // The projection is clip(a_i - theta sign_i, 0, upper_i) with theta the root of a piecewise linear,
-// non-increasing function; the root is found by Newton steps kept inside a bracket, which end after
-// finitely many pieces. Without upper bounds pass null.
+// non-increasing function: Newton steps inside a bracket, and a bisection where the slope is zero.
+// What rounding leaves of the equality is then taken from coordinates inside their bounds.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 namespace widemargin {
 
+struct EqualityValue {
+  double sum = 0.0;    // of sign_i clip(a_i - theta sign_i)
+  double size = 0.0;   // of the clipped values, for judging the sum
+  double slope = 0.0;  // how many of them are strictly inside
+};
+
+inline EqualityValue equality_at(const double* a, const double* sign, const double* upper,
+                                 double theta, std::int64_t count) {
+  EqualityValue value;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double moved = a[i] - theta * sign[i];
+    const double clipped = std::clamp(moved, 0.0, upper[i]);
+    value.sum += sign[i] * clipped;
+    value.size += clipped;
+    value.slope += moved > 0.0 && moved < upper[i] ? 1.0 : 0.0;
+  }
+  return value;
+}
+
 inline void project_box_equality(double* a, const double* sign, const double* upper,
                                  std::int64_t count) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  double low = -infinity, high = infinity, theta = 0.0;
-  auto bound = [&](std::int64_t i) { return upper ? upper[i] : infinity; };
-
-  for (int round = 0; round < 200; ++round) {
-    double sum = 0.0, slope = 0.0, size = 0.0;
-    double next_low = -infinity, next_high = infinity;  // nearest breakpoints where slope is zero
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double moved = a[i] - theta * sign[i];
-      const double clipped = std::clamp(moved, 0.0, bound(i));
-      sum += sign[i] * clipped;
-      size += clipped;
-      if (moved > 0.0 && moved < bound(i)) {
-        slope += 1.0;
-      } else {
-        const double edge = moved <= 0.0 ? 0.0 : bound(i);
-        const double place = (a[i] - edge) * sign[i];
-        if (place >= theta) next_high = std::min(next_high, place);
-        if (place <= theta) next_low = std::max(next_low, place);
-      }
-    }
-    if (std::abs(sum) <= 1e-16 * size || sum == 0.0) {
-      break;
-    }
-    (sum > 0.0 ? low : high) = theta;
-    double next;
-    if (slope > 0.0) {
-      next = theta + sum / slope;
-    } else {
-      next = sum > 0.0 ? next_high : next_low;
-      next += (sum > 0.0 ? 1.0 : -1.0) * 1e-12 * (1.0 + std::abs(next));
-    }
-    if (!(next > low && next < high)) {
-      next = 0.5 * (low + high);
-    }
-    if (!std::isfinite(next) || next == theta) {
-      break;
-    }
-    theta = next;
-  }
+  double reach = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
-    a[i] = std::clamp(a[i] - theta * sign[i], 0.0, bound(i));
+    reach = std::max(reach, std::abs(a[i]));
+  }
+  auto solved = [](const EqualityValue& v) { return std::abs(v.sum) <= 1e-15 * v.size; };
+
+  double theta = 0.0;
+  EqualityValue value = equality_at(a, sign, upper, theta, count);
+  if (!solved(value) && value.sum != 0.0) {
+    // 1) a bracket: beyond every a_i in the direction that lowers the sum's size
+    const double direction = value.sum > 0.0 ? 1.0 : -1.0;
+    double near = 0.0, far = direction * std::max(reach, 1e-300);
+    for (int round = 0; round < 1100; ++round) {
+      if (equality_at(a, sign, upper, far, count).sum * direction <= 0.0) break;
+      near = far;
+      far *= 2.0;
+    }
+    // 2) Newton inside it
+    for (int round = 0; round < 200 && !solved(value) && value.sum != 0.0; ++round) {
+      (value.sum * direction > 0.0 ? near : far) = theta;
+      double next = value.slope > 0.0 ? theta + value.sum / value.slope : 0.5 * (near + far);
+      if (!((next - near) * direction > 0.0 && (far - next) * direction > 0.0)) {
+        next = 0.5 * (near + far);
+      }
+      if (next == near || next == far || next == theta) break;
+      theta = next;
+      value = equality_at(a, sign, upper, theta, count);
+    }
+  }
+
+  // 3) take it, and mend what is left
+  double rest = 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
+    rest += sign[i] * a[i];
+  }
+  for (std::int64_t i = 0; i < count && rest != 0.0; ++i) {
+    if (a[i] > 0.0 && a[i] < upper[i]) {
+      const double fresh = std::clamp(a[i] - sign[i] * rest, 0.0, upper[i]);
+      rest -= sign[i] * (a[i] - fresh);
+      a[i] = fresh;
+    }
   }
 }
 

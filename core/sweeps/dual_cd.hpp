@@ -183,11 +183,11 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
 
 // Exact line search from `alpha` along the last sweep, alpha - alpha_before: its image w - w_before
 // is known, so the search needs no pass over the data; only examples that hit a bound do. The
-// step is kept if it lowers f. Returns the step that was taken, or zero.
+// step is kept if it lowers f. Returns the step that was taken, or zero. `w_moved` is scratch.
 template <class Loss, class Rows>
 double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterate,
                    const Multiplier& multiplier, const double* alpha_before, const double* w_before,
-                   double residual_before, std::int64_t width) {
+                   double residual_before, std::int64_t width, double* w_moved) {
   const double* alpha = iterate.alpha;
   const double* w = iterate.w;
   const std::int64_t active = iterate.active_count;
@@ -238,7 +238,6 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
   }
 
   // 3) take it, clip into the box, correct w for what was clipped
-  std::vector<double> w_moved(static_cast<std::size_t>(width));
   for (std::int64_t j = 0; j < width; ++j) {
     w_moved[j] = w[j] + step * (w[j] - w_before[j]);
   }
@@ -253,7 +252,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
     const double fresh = limited(i, step);
     const double correction = fresh - (alpha[i] + step * d);
     if (correction != 0.0) {
-      rows.axpy(i, correction * data.y[i], w_moved.data());
+      rows.axpy(i, correction * data.y[i], w_moved);
       residual += correction * data.y[i];
     }
     terms_before += Loss::dual_term(alpha[i], data.cost[i]);
@@ -262,8 +261,8 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
 
   // 4) keep it if f went down
   double moved_squared = 0.0;
-  for (double v : w_moved) {
-    moved_squared += v * v;
+  for (std::int64_t j = 0; j < width; ++j) {
+    moved_squared += w_moved[j] * w_moved[j];
   }
   auto multiplier_part = [&](double t) { return multiplier.b * t + 0.5 * multiplier.rho * t * t; };
   const double before = 0.5 * ww - terms_before + multiplier_part(iterate.residual);
@@ -277,7 +276,7 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
       iterate.alpha[i] = limited(i, step);
     }
   }
-  std::copy(w_moved.begin(), w_moved.end(), iterate.w);
+  std::copy(w_moved, w_moved + width, iterate.w);
   iterate.residual = residual;
   return step;
 }

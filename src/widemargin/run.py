@@ -235,6 +235,11 @@ def run(
         try:
             checkpoint()
             state = method.start(watched, warm, settings)
+            if warm is not None:
+                # The answer is never worse than what it was started from.
+                best.take(*problem.certify(warm))
+                if best.certificate.relative_gap <= tol:
+                    raise _Stop(Status.CONVERGED)
             progress = Progress(problem, method.name, tol)
             entered = time.perf_counter()
             while True:

@@ -41,10 +41,21 @@ def as_rows_array(X: Any) -> Any:
             X = type(X)(
                 (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
             )
-        if X.nnz == X.shape[0] * X.shape[1] and X.has_sorted_indices and X.nnz > 0:
-            return X.data[: X.nnz].reshape(X.shape)
-        return X
+        return X.data.reshape(X.shape) if _is_full(X) else X
     return np.ascontiguousarray(X)
+
+
+def _is_full(X: Any) -> bool:
+    """Whether a CSR matrix stores every entry of every row in order."""
+    count, width = X.shape
+    if X.data.size != count * width or X.indices.size != X.data.size or width == 0:
+        return False
+    return bool(
+        np.array_equal(X.indptr, np.arange(count + 1) * width)
+        and np.array_equal(
+            X.indices.reshape(count, width), np.broadcast_to(np.arange(width), (count, width))
+        )
+    )
 
 
 def _has_repeats(X: Any) -> bool:
@@ -100,6 +111,11 @@ class Rows:
     def weights(self) -> int:
         """Length of a weight vector: d, plus one with a constant feature."""
         return self.view.weights
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Examples and weights."""
+        return self.count, self.weights
 
     def with_constant(self, value: float) -> Rows:
         """Append a constant feature to every row (a penalised intercept)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import validate_data
 
 from widemargin.data.rows import Rows, as_rows_array
 
 Vector = NDArray[np.float64]
+
+_SMALLEST_COST, _LARGEST_COST = 1e-50, 1e50
+"""Beyond these, squares of weights and dual variables leave the range of floating point."""
 
 
 def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
@@ -42,6 +46,11 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     return rows, y
 
 
+def plain(label: Any) -> Any:
+    """Return a label as Python's own type, for messages."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
 def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the classes in sorted order and each example's place among them.
 
@@ -50,6 +59,10 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     y = np.asarray(y)
     pair = _two_values(y)
     if pair is None:
+        if y.dtype == object:
+            kinds = sorted({type(label).__name__ for label in y})
+            if len(kinds) > 1:
+                raise ValueError(f"y has labels of different types, {' and '.join(kinds)}")
         classes, codes = np.unique(y, return_inverse=True)
     else:
         classes = pair
@@ -59,7 +72,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if classes.size < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
-            f"only one class: {classes[0]!r}"
+            f"only one class: {plain(classes[0])!r}"
         )
     return classes, codes
 
@@ -82,11 +95,14 @@ def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:
     """Return the weights as float64, or None for all ones."""
     if sample_weight is None:
         return None
-    weight: Vector
-    if np.isscalar(sample_weight):
-        weight = np.full(count, float(sample_weight))  # type: ignore[arg-type]
-    else:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        if np.iscomplexobj(sample_weight) or isinstance(sample_weight, str | dict):
+            raise TypeError
+        weight: Vector = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be numbers") from None
+    if weight.ndim == 0:
+        weight = np.full(count, float(weight))
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}")
     if weight.size != count:
@@ -111,17 +127,38 @@ def class_costs(
     sample_weight: Vector | None,
 ) -> Vector:
     """Return c_i = C · sample weight · class weight."""
-    check_consistent_length(codes, sample_weight)
     if class_weight is None:
         cost = np.full(codes.size, C)
     else:
-        if isinstance(class_weight, dict):
-            unknown = [key for key in class_weight if key not in classes]
-            if unknown:
-                raise ValueError(f"class_weight names a class that is not in y: {unknown[0]!r}")
-            negative = [key for key, value in class_weight.items() if not value >= 0.0]
-            if negative:
-                raise ValueError(f"class_weight must not be negative; it is for {negative[0]!r}")
-        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+        weights = _class_weights(class_weight, classes, codes)
         cost = C * weights[codes]
-    return cost if sample_weight is None else cost * sample_weight
+    if sample_weight is not None:
+        cost = cost * sample_weight
+    largest, smallest = float(cost.max()), float(np.min(cost, where=cost > 0.0, initial=np.inf))
+    if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):
+        raise ValueError(
+            f"C times the weights must lie between {_SMALLEST_COST:g} and {_LARGEST_COST:g} where "
+            f"it is not zero; it goes from {smallest:g} to {largest:g}"
+        )
+    return cost
+
+
+def _class_weights(class_weight: Any, classes: NDArray[Any], codes: NDArray[Any]) -> Vector:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(compute_class_weight("balanced", classes=classes, y=classes[codes]))
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
+    known = {plain(label): place for place, label in enumerate(classes)}
+    weights = np.ones(classes.size)
+    for label, value in class_weight.items():
+        if plain(label) not in known:
+            raise ValueError(f"class_weight names a class that is not in y: {plain(label)!r}")
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not np.isfinite(value):
+            raise ValueError(
+                f"class_weight must be a finite number; for {plain(label)!r} it is {value!r}"
+            )
+        if value < 0.0:
+            raise ValueError(f"class_weight must not be negative; it is for {plain(label)!r}")
+        weights[known[plain(label)]] = float(value)
+    return weights

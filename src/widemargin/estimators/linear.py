@@ -22,6 +22,7 @@ from widemargin.data.validation import (
     check_sample_weight,
     class_costs,
     encode_labels,
+    plain,
     validate_rows,
 )
 from widemargin.estimators.one_vs_rest import solve_all
@@ -74,6 +75,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         # 1) the arguments, before any work
         loss = self._loss()
         self._check_arguments()
+        penalised = isinstance(self.fit_intercept, str)
+        free_intercept = not penalised and bool(self.fit_intercept)
         rows, y = validate_rows(self, X, y)
         weight = check_sample_weight(sample_weight, rows.count)
         classes, codes = encode_labels(y)
@@ -81,17 +84,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if weight is not None or self.class_weight is not None:
             for place, label in enumerate(classes):
                 if not cost[codes == place].any():
-                    raise ValueError(f"every example of class {label!r} has weight zero")
+                    raise ValueError(f"every example of class {plain(label)!r} has weight zero")
 
         # 2) one problem a class, or one for two classes
-        penalised = self.fit_intercept == "penalised"
         if penalised:
             rows = rows.with_constant(float(self.intercept_scaling))
         positives = [1] if classes.size == 2 else list(range(classes.size))
 
         def problem(positive: int) -> BinaryProblem:
             signs = np.where(codes == positive, 1.0, -1.0)
-            return BinaryProblem(rows, signs, cost, loss, self.fit_intercept is True)
+            return BinaryProblem(rows, signs, cost, loss, free_intercept)
 
         solutions = solve_all(
             [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
@@ -121,11 +123,19 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         positive("intercept_scaling", self.intercept_scaling)
         if self.time_limit is not None:
             positive("time_limit", self.time_limit)
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
+        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
+        if not whole or self.max_iter < 1:
             raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
-        if not any(self.fit_intercept is good for good in (True, False, "penalised")) and (
-            not isinstance(self.fit_intercept, str | bool | np.bool_)
-            or str(self.fit_intercept) not in ("True", "False", "penalised")
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise ValueError(f"warm_start must be True or False; got {self.warm_start!r}")
+        if self.n_jobs is not None and (
+            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
+        ):
+            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
+        if not isinstance(self.fit_intercept, bool | np.bool_) and (
+            not isinstance(self.fit_intercept, str) or self.fit_intercept != "penalised"
         ):
             raise ValueError(
                 f"fit_intercept must be True, False or 'penalised'; got {self.fit_intercept!r}"
@@ -210,7 +220,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             if len(solutions) > 1:
                 message = (
                     f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
-                    f"{classes[positives[worst]]!r}: {message}"
+                    f"{plain(classes[positives[worst]])!r}: {message}"
                 )
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 

@@ -125,6 +125,8 @@ class Auto:
         ahead = remaining * progress.seconds / progress.iterations
         if ahead <= rival:
             return None
+        if not problem.loss.smooth and min(problem.rows.shape) > LARGEST_FACTORISED:
+            return None
         method = self._second_order(problem)
         if problem.rows.count <= LARGEST_FACTORISED and problem.rows.count < problem.rows.weights:
             method = FewRows(method)
@@ -173,9 +175,7 @@ def second_order_seconds(problem: BinaryProblem) -> float:
 
 def choice_of(solver: str) -> Choice:
     """Return the choice that ``solver=`` names."""
-    if solver == "auto":
-        return Auto()
-    if solver not in METHODS:
+    if not isinstance(solver, str) or solver not in ("auto", *METHODS):
         names = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"solver must be one of {names}; got {solver!r}")
-    return Named(solver)
+    return Auto() if solver == "auto" else Named(solver)

@@ -17,6 +17,9 @@ Vector = NDArray[np.float64]
 _ENTRIES_PER_CALL = 8_000_000
 """Stored values that one compiled call visits at most: some 20 to 50 ms of work."""
 
+_REFRESH = 25
+"""Extrapolations after which w is computed from α again."""
+
 
 @dataclass(eq=False)
 class DualCDState:
@@ -34,6 +37,7 @@ class DualCDState:
     alpha_before: Vector
     w_before: Vector
     residual_before: float
+    scratch: Vector
     random: np.random.Generator
     shrink_low: float = -np.inf
     shrink_high: float = np.inf
@@ -42,6 +46,10 @@ class DualCDState:
     finished: bool = False
     blocks_per_call: int = 1
     count: int = 0
+    mean_entries: float = 1.0
+    since_extrapolation: int = 0
+    extrapolations: int = 0
+    last_gap: float = np.inf
 
     @property
     def point(self) -> Point:
@@ -81,7 +89,9 @@ class DualCD:
             alpha_before=alpha.copy(),
             w_before=w.copy(),
             residual_before=float(alpha @ problem.y),
+            scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
+            mean_entries=entries,
             count=members.size,
             blocks_per_call=max(64, int(_ENTRIES_PER_CALL / entries / core.block_length)),
         )
@@ -126,20 +136,28 @@ class DualCD:
         state.active = core.compact(state.members, visited)
         state.passes += visited / max(1, state.count)
 
-        # 2) extrapolate along the sweep
-        _, state.residual = core.extrapolate(
-            *fixed[:-1],
-            state.active,
-            state.residual,
-            state.b,
-            state.rho,
-            state.alpha_before,
-            state.w_before,
-            state.residual_before,
-        )
-        np.copyto(state.alpha_before, state.alpha)
-        np.copyto(state.w_before, state.w)
-        state.residual_before = state.residual
+        # 2) extrapolate along the sweeps since the last time, once they have cost more than it does
+        state.since_extrapolation += visited
+        if state.since_extrapolation * state.mean_entries >= 2 * state.w.size:
+            _, state.residual = core.extrapolate(
+                *fixed[:-1],
+                state.active,
+                state.residual,
+                state.b,
+                state.rho,
+                state.alpha_before,
+                state.w_before,
+                state.residual_before,
+                state.scratch,
+            )
+            # Long runs add up rounding in w; it is computed afresh now and then.
+            state.extrapolations += 1
+            if state.extrapolations % _REFRESH == 0:
+                state.w[:] = problem.rows.combine(state.alpha * problem.y)
+            np.copyto(state.alpha_before, state.alpha)
+            np.copyto(state.w_before, state.w)
+            state.residual_before = state.residual
+            state.since_extrapolation = 0
 
         # 3) the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
         if state.rho > 0.0:
@@ -158,8 +176,16 @@ class DualCD:
             state.shrink_high, state.shrink_low = np.inf, -np.inf
 
     def _expected_gap(self, state: DualCDState, gap: float) -> float:
+        """Predict the relative gap at the end of the sweep from what was seen during it.
+
+        The sum over the visits is the gap as it was on average half a sweep ago; it is carried
+        forward at the rate of the last sweep.
+        """
         dual = state.problem.loss.dual_total(state.alpha, state.problem.cost) - 0.5 * float(
             state.w @ state.w
         )
+        rate = gap / state.last_gap if state.last_gap > 0.0 else 1.0
+        state.last_gap = gap
+        gap *= min(max(rate, 0.05), 1.0)
         primal = dual + gap
         return gap / primal if primal > 0.0 else np.inf

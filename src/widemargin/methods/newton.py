@@ -107,8 +107,9 @@ class Newton:
         # 3) exact line search; it reads scores and slopes, not the data
         step, decrease = _line_search(problem, state, direction, direction_b, slopes)
         if step == 0.0:
-            state.finished = not state.stages
-            if state.stages:
+            if problem is state.whole:
+                state.alpha, state.finished = alpha, True
+            else:
                 self._enter_stage(state)
             return
         w = state.w + step * direction

@@ -153,7 +153,7 @@ def line_search(derivatives: Callable[[float], tuple[float, float]], at_zero: fl
             high = t
         else:
             low = t
-        t -= first / second
+        t = t - first / second if second > 0.0 else np.inf
         if not low < t < high:
             t = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
     return t

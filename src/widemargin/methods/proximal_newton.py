@@ -99,7 +99,8 @@ class ProximalNewton:
             point.w.copy(),
             point.b if problem.free_intercept else 0.0,
             point.alpha,
-            h=1.0,
+            # Wide enough for every example to be inside it at w = 0.
+            h=2.5 if warm is None else 1.0,
             scores=empty,
             center=empty,
             alpha=empty,
@@ -116,9 +117,14 @@ class ProximalNewton:
 
         # 1) dual variables and curvature; the gradient changes only by what moved
         alpha, curvature = np.empty(rows.count), np.empty(rows.count)
-        state.active = core.proximal_terms(
-            y, cost, state.center, state.h, state.scores, state.b, alpha, curvature
-        )
+        while True:
+            state.active = core.proximal_terms(
+                y, cost, state.center, state.h, state.scores, state.b, alpha, curvature
+            )
+            # With nobody in the corner the intercept would have no curvature at all.
+            if state.active > 0 or state.h > 1e6:
+                break
+            state.h *= 4.0
         state.combination = state.combination + rows.combine((alpha - state.alpha) * y)
         state.alpha = alpha
         gradient = state.w - state.combination

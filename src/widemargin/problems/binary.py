@@ -97,7 +97,11 @@ class BinaryProblem:
         if scale != 1.0:
             scaled = self.dual(scale * alpha, scale * combination)
             if scaled > dual:
-                alpha, dual = scale * alpha, scaled
+                alpha, dual = np.minimum(scale * alpha, self.loss.upper(self.cost)), scaled
+        if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
+            raise RuntimeError(
+                f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
+            )
         return Point(point.w, b, alpha), Certificate(primal, dual)
 
     def _best_scale(self, alpha: Vector, combination: Vector) -> float:

@@ -1,0 +1,30 @@
+"""Shared by all tests; its folder is on the path, so that they can import `oracle`."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import pytest
+
+pytest.register_assert_rewrite("oracle")
+
+# Derandomised: a failure found once is found again; no deadline, since the machine is shared.
+hypothesis.settings.register_profile(
+    "widemargin",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "widemargin"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out unless a marker expression asks for them."""
+    if config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]

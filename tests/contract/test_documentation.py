@@ -1,0 +1,172 @@
+"""What the documentation shows is run: README, guides, docstrings, command lines, tables."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import os
+import pkgutil
+import re
+import shlex
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import widemargin
+from widemargin.cli.main import main, parser
+from widemargin.methods.choose import METHODS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    *sorted((ROOT / "docs" / "guide").glob("*.md")),
+    *sorted((ROOT / "docs" / "extending").glob("*.md")),
+]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(widemargin.__path__, "widemargin.")
+    if not name.rpartition(".")[2].startswith("_")
+]
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    pattern = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    content = page.read_text(encoding="utf-8")
+    for match in pattern.finditer(content):
+        yield Block(match[1], content[: match.start(2)].count("\n"), match[2])
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def failures_of(example: doctest.DocTest, *, keep: bool = False) -> str:
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    report = io.StringIO()
+    runner.run(example, out=report.write, clear_globs=not keep)
+    return report.getvalue()
+
+
+def test_pages_are_found() -> None:
+    assert len(PAGES) >= 9
+    assert sum(block.language == "pycon" for page in PAGES for block in blocks(page)) >= 20
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a page's Python from top to bottom, in one namespace and an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for block in blocks(page):
+            if block.language == "python":
+                code = "\n" * block.line + block.text
+                exec(compile(code, name_of(page), "exec"), names)
+            elif block.language == "pycon":
+                example = doctest.DocTestParser().get_doctest(
+                    block.text, {}, name_of(page), name_of(page), block.line
+                )
+                example.globs = names
+                report = failures_of(example, keep=True)
+                assert not report, report
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for example in doctest.DocTestFinder().find(importlib.import_module(module), module):
+        report = failures_of(example)
+        assert not report, report
+
+
+@pytest.mark.parametrize("name", widemargin.__all__)
+def test_public_names_are_documented(name: str) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/api").glob("*.rst"))
+    assert re.search(rf"^\.\. auto\w+:: {name}$", text, re.MULTILINE), f"{name} is not in docs/api"
+    documentation = inspect.getdoc(getattr(widemargin, name)) or ""
+    assert re.match(r"[A-Z][^\n]*\.(\n|$)", documentation), f"{name} has no one-line summary"
+
+
+def commands(page: Path) -> list[list[str]]:
+    lines = [
+        line[2:]
+        for block in blocks(page)
+        if block.language == "console"
+        for line in block.text.splitlines()
+        if line.startswith("$ ")
+    ]
+    parts = [part.strip() for line in lines for part in line.split("&&")]
+    return [shlex.split(part)[1:] for part in parts if part.startswith("widemargin ")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_command_lines_parse(page: Path) -> None:
+    for arguments in commands(page):
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            try:
+                parser().parse_args(arguments)
+            except SystemExit:
+                pytest.fail(f"widemargin {shlex.join(arguments)}: {errors.getvalue()}")
+
+
+def test_command_guide_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every command of the guide does what the page says, one after the other."""
+    pytest.importorskip("pyarrow")
+    page = ROOT / "docs" / "guide" / "command_line.md"
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        if block.language == "python":
+            exec(block.text, {})
+    lines = commands(page)
+    assert len(lines) >= 10
+    for arguments in lines:
+        assert main(arguments) == 0, f"widemargin {shlex.join(arguments)}\n{capfd.readouterr().err}"
+    assert {"cancer.model", "labels.txt", "cancer.parquet", "own.model"} <= set(os.listdir())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/which_solver.md"])
+def test_every_solver_is_in_the_tables(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    rows = re.findall(r'^\| `"(\w+)"` \|', text, re.MULTILINE)
+    assert sorted(rows) == sorted(METHODS)
+
+
+@pytest.mark.parametrize("estimator", [widemargin.LinearSVC, widemargin.LogisticRegression])
+def test_every_argument_and_attribute_is_compared(estimator: type) -> None:
+    text = (ROOT / "docs/guide/coming_from_linearsvc.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    compared = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = estimator(max_iter=1).fit([[0.0], [1.0]], [0, 1])
+    fitted = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    assert set(inspect.signature(estimator).parameters) | fitted <= compared
+
+
+def test_links_between_pages_have_targets() -> None:
+    pages = [*PAGES, *ROOT.glob("*.md"), *(ROOT / "docs").glob("*/*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
+            made = "gallery/" in target  # by sphinx-gallery
+            assert made or ":" in target or (page.parent / target).exists(), (
+                f"{name_of(page)} links to {target}, which is not there"
+            )

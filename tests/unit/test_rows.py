@@ -1,0 +1,231 @@
+"""Products with the rows against numpy: layout x precision x index width x constant x subset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracle import LAYOUTS, layout
+from widemargin.data import rows as rows_module
+from widemargin.data.rows import Rows, as_rows_array
+from widemargin.kernels import core
+
+SHAPES = [(1, 1), (3, 17), (40, 5), (37, 33), (25, 70)]
+
+
+def matrix(shape: tuple[int, int], density: float, seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=shape).astype(np.float32).astype(np.float64)
+    if density < 1.0:
+        X *= random.random(shape) < density
+        X[shape[0] // 2] = 0.0
+    return X
+
+
+@pytest.fixture(params=["whole", "subset"])
+def part(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[0.0, 2.5], ids=["plain", "constant"])
+def constant(request: pytest.FixtureRequest) -> float:
+    return float(request.param)
+
+
+@pytest.fixture(params=LAYOUTS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def shape(request: pytest.FixtureRequest) -> tuple[int, int]:
+    return request.param
+
+
+@pytest.fixture(params=[1.0, 0.5, 0.1])
+def pair(
+    request: pytest.FixtureRequest,
+    name: str,
+    shape: tuple[int, int],
+    constant: float,
+    part: str,
+) -> tuple[Rows, np.ndarray]:
+    """The rows, and the dense matrix that they stand for."""
+    X = matrix(shape, request.param)
+    rows = Rows.of(layout(X, name))
+    if constant:
+        rows = rows.with_constant(constant)
+        X = np.hstack([X, np.full((shape[0], 1), constant)])
+    if part == "subset":
+        random = np.random.default_rng(5)
+        subset = random.integers(0, shape[0], size=max(1, shape[0] // 2)).astype(np.int64)
+        rows, X = rows.take(subset), X[subset]
+    return rows, X
+
+
+def close(got: Any, expected: Any) -> None:
+    expected = np.asarray(expected)
+    scale = np.abs(expected).max(initial=0.0)
+    np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-13 * scale + 1e-300)
+
+
+def test_products(pair: tuple[Rows, np.ndarray]) -> None:
+    rows, X = pair
+    n, d = X.shape
+    random = np.random.default_rng(1)
+    w, a, h = random.normal(size=d), random.normal(size=n), random.random(n)
+    a[::3], h[::4] = 0.0, 0.0
+    assert (rows.count, rows.weights) == (n, d)
+    close(rows.norms, np.sum(X**2, axis=1))
+    close(rows.scores(w), X @ w)
+    close(rows.combine(a), X.T @ a)
+    scores, total = rows.scores_and_combination(w, a)
+    close(scores, X @ w)
+    close(total, X.T @ a)
+    product, share = rows.curvature_product(h, w, 0.75)
+    close(product, X.T @ (h * (X @ w + 0.75)))
+    assert share == pytest.approx(float(h @ (X @ w + 0.75)), rel=1e-12, abs=1e-13)
+    close(rows.curvature_diagonal(h), (X**2).T @ h)
+    close(rows.gram(h, False), X.T @ (h[:, None] * X))
+    with_one = np.hstack([X, np.ones((n, 1))])
+    close(rows.gram(h, True), with_one.T @ (h[:, None] * with_one))
+    close(rows.row_gram(), X @ X.T)
+    gram = rows.gram(h, True)
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.05])
+def test_work_in_pieces(name: str, density: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut into many compiled calls, with a checkpoint after each, the results are the same."""
+    X = matrix((200, 30), density)
+    whole = Rows.of(layout(X, name))
+    h, w = np.random.default_rng(2).random(200), np.random.default_rng(3).normal(size=30)
+    expected = whole.scores(w), whole.combine(h), whole.gram(h, True)
+    monkeypatch.setattr(rows_module, "_ENTRIES_PER_CALL", 40)
+    calls = []
+    rows = Rows(whole.view, whole.norms, lambda: calls.append(1))
+    np.testing.assert_array_equal(rows.scores(w), expected[0])
+    assert len(calls) > 5
+    close(rows.combine(h), expected[1])
+    close(rows.gram(h, True), expected[2])
+    close(rows.gram(h, False), expected[2][:-1, :-1])
+
+
+def test_large_gram(name: str) -> None:
+    """Wider than a tile and not a multiple of one."""
+    X = matrix((150, 203), 0.6)
+    h = np.random.default_rng(4).random(150)
+    close(Rows.of(layout(X, name)).gram(h, False), X.T @ (h[:, None] * X))
+
+
+def test_float32_accumulates_in_double() -> None:
+    """1e8 + 1 − 1e8 is 0 in float32 and 1 in double."""
+    X = np.array([[1e8, 1.0, -1e8]], dtype=np.float32)
+    for data in (X, sp.csr_array(X)):
+        rows = Rows.of(data)
+        assert rows.scores(np.ones(3)) == [1.0]
+        assert rows.norms == [2 * float(np.float32(1e8)) ** 2 + 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_read_in_place(dtype: str) -> None:
+    """The view sees a later change of the array: nothing was copied."""
+    X = np.ones((4, 3), dtype=dtype)
+    rows = Rows.of(X)
+    X[2, 1] = 5.0
+    np.testing.assert_array_equal(rows.scores(np.ones(3)), [3.0, 3.0, 7.0, 3.0])
+    csr = sp.csr_array(np.ones((4, 3), dtype=dtype))
+    rows = Rows.of(csr)
+    csr.data[7] = 5.0
+    np.testing.assert_array_equal(rows.scores(np.ones(3)), [3.0, 3.0, 7.0, 3.0])
+
+
+def test_rows_of_a_wider_array() -> None:
+    """Contiguous rows with a stride need no copy."""
+    wide = np.random.default_rng(0).normal(size=(6, 10))
+    rows = Rows.of(wide[:, :4])
+    w = np.arange(4.0)
+    np.testing.assert_allclose(rows.scores(w), wide[:, :4] @ w, rtol=1e-14)
+
+
+def test_rows_keep_their_arrays_alive() -> None:
+    rows = Rows.of(np.full((1000, 50), 2.0))
+    subset = rows.take(np.arange(3, dtype=np.int64))
+    del rows
+    for _ in range(20):
+        np.full((1000, 50), -1.0)
+    np.testing.assert_array_equal(subset.scores(np.ones(50)), [100.0] * 3)
+
+
+def test_as_rows_array_copies_only_by_its_rules() -> None:
+    X = np.random.default_rng(0).normal(size=(5, 4))
+    assert np.shares_memory(as_rows_array(X), X)
+    assert np.shares_memory(as_rows_array(X[1:]), X)
+    ordered = as_rows_array(np.asfortranarray(X))
+    assert ordered.flags.c_contiguous
+    np.testing.assert_array_equal(ordered, X)
+    full = sp.csr_array(X)  # not one entry missing: its values are a dense array
+    assert np.shares_memory(as_rows_array(full), full.data)
+    np.testing.assert_array_equal(as_rows_array(full), X)
+    backwards = sp.csr_array((X[:1, ::-1].ravel(), [3, 2, 1, 0], [0, 4]), shape=(1, 4))
+    assert np.shares_memory(as_rows_array(backwards).data, backwards.data)
+    X[2, 3] = X[4, 0] = 0.0
+    csr = sp.csr_array(X)
+    assert as_rows_array(csr) is csr
+    mixed = sp.csr_array(X)
+    mixed.indptr = mixed.indptr.astype(np.int64)
+    mixed.indices = mixed.indices.astype(np.int32)
+    got = as_rows_array(mixed)
+    assert got.indices.dtype == got.indptr.dtype == np.int64
+    assert np.shares_memory(got.data, mixed.data)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_repeated_entries_are_summed(ordered: bool) -> None:
+    indices = [0, 1, 1, 2, 0] if ordered else [1, 0, 1, 0, 2]
+    data = [1.0, 2.0, 3.0, 4.0, 5.0] if ordered else [2.0, 1.0, 3.0, 5.0, 4.0]
+    pointers = [0, 3, 3, 4, 5]
+    repeated = sp.csr_array((data, indices, pointers), shape=(4, 3))
+    expected = np.zeros((4, 3))
+    for i in range(4):
+        for k in range(pointers[i], pointers[i + 1]):
+            expected[i, indices[k]] += data[k]
+    before = repeated.data.copy()
+    rows = Rows.of(as_rows_array(repeated))
+    close(rows.norms, np.sum(expected**2, axis=1))
+    close(rows.gram(np.ones(4), False), expected.T @ expected)
+    close(rows.scores(np.array([1.0, 10.0, 100.0])), expected @ [1.0, 10.0, 100.0])
+    np.testing.assert_array_equal(repeated.data, before)
+    assert repeated.nnz == 5
+
+
+def test_same_column_in_neighbouring_rows_is_no_repeat() -> None:
+    X = sp.csr_array(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 0.0], [4.0, 5.0]]))
+    X.has_canonical_format = False
+    assert as_rows_array(X) is X
+
+
+def test_views_check_what_they_are_given() -> None:
+    X = np.ones((4, 3))
+    view = core.dense_rows(X, 0.0)
+    with pytest.raises(ValueError, match="w has length 2, expected 3"):
+        view.scores(np.ones(2), np.ones(4), 0, 4)
+    with pytest.raises(ValueError, match="row range out of bounds"):
+        view.scores(np.ones(3), np.ones(4), 0, 5)
+    with pytest.raises(ValueError, match="dense rows must be two-dimensional with contiguous rows"):
+        core.dense_rows(np.asfortranarray(X), 0.0)
+    with pytest.raises(ValueError, match="dense rows must be float32 or float64"):
+        core.dense_rows(X.astype(int), 0.0)
+    with pytest.raises(ValueError, match="a row number is out of range"):
+        view.take(np.array([4], dtype=np.int64))
+    with pytest.raises(ValueError, match="rows are a subset already"):
+        view.take(np.array([1], dtype=np.int64)).take(np.array([0], dtype=np.int64))
+    with pytest.raises(
+        ValueError, match="indices and row pointers must both be int32 or both int64"
+    ):
+        core.csr_rows(np.ones(1), np.zeros(1, np.int32), np.array([0, 1], np.int64), 1, 0.0)
+    with pytest.raises(ValueError, match="row pointers are empty"):
+        core.csr_rows(np.ones(0), np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0.0)
