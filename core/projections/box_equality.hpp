@@ -2,7 +2,7 @@
 //
 // The projection is clip(a_i - theta sign_i, 0, upper_i) with theta the root of a piecewise linear,
 // non-increasing function: Newton steps inside a bracket, and a bisection where the slope is zero.
-// What rounding leaves of the equality is then taken from coordinates inside their bounds.
+// What rounding leaves of the equality is shared by the coordinates inside their bounds.
 #pragma once
 
 #include <algorithm>
@@ -62,18 +62,22 @@ inline void project_box_equality(double* a, const double* sign, const double* up
     }
   }
 
-  // 3) take it, and mend what is left
-  double rest = 0.0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
-    rest += sign[i] * a[i];
-  }
-  for (std::int64_t i = 0; i < count && rest != 0.0; ++i) {
-    if (a[i] > 0.0 && a[i] < upper[i]) {
-      const double fresh = std::clamp(a[i] - sign[i] * rest, 0.0, upper[i]);
-      rest -= sign[i] * (a[i] - fresh);
-      a[i] = fresh;
+  // 3) take it, and share what is left among those inside their bounds
+  for (int round = 0; round < 3; ++round) {
+    value = EqualityValue{};
+    for (std::int64_t i = 0; i < count; ++i) {
+      a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
+      value.sum += sign[i] * a[i];
+      value.slope += a[i] > 0.0 && a[i] < upper[i] ? 1.0 : 0.0;
     }
+    if (value.sum == 0.0 || value.slope == 0.0) break;
+    theta = value.sum / value.slope;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (a[i] > 0.0 && a[i] < upper[i]) {
+        a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
+      }
+    }
+    theta = 0.0;
   }
 }
 

@@ -201,6 +201,10 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
     wd += w[j] * d;
     dd += d * d;
   }
+  // A direction made of rounding would only be blown up by the step.
+  if (dd <= 1e-20 * ww) {
+    return 0.0;
+  }
   const double dt = iterate.residual - residual_before;
   const double running = multiplier.b + multiplier.rho * iterate.residual;
   double slope = wd + running * dt;

@@ -195,11 +195,11 @@ def run(
     state: Any = None
     method = choice.first(problem, warm, tol)
 
-    def check() -> None:
+    def check(point: Point) -> None:
         nonlocal last_check, last_check_time, check_seconds, hoped
         started = time.perf_counter()
         # Unwatched: a certificate that was begun is finished, so that every answer has one.
-        best.take(*problem.certify(state.point))
+        best.take(*problem.certify(point))
         last_check, last_check_time = iteration, time.perf_counter()
         hoped = state.expected_gap if state.expected_gap <= tol else np.inf
         check_seconds = last_check_time - started
@@ -237,7 +237,7 @@ def run(
             state = method.start(watched, warm, settings)
             if warm is not None:
                 # The answer is never worse than what it was started from.
-                best.take(*problem.certify(warm))
+                check(warm)
                 if best.certificate.relative_gap <= tol:
                     raise _Stop(Status.CONVERGED)
             progress = Progress(problem, method.name, tol)
@@ -246,7 +246,7 @@ def run(
                 method.advance(state)
                 iteration += 1
                 if due():
-                    check()
+                    check(state.point)
                     if best.certificate.relative_gap <= tol:
                         status = Status.CONVERGED
                         break
@@ -261,7 +261,7 @@ def run(
                 other = choice.next(progress)
                 if other is not None:
                     if last_check < iteration:
-                        check()
+                        check(state.point)
                     method = other
                     state = method.start(watched, best.point, settings)
                     progress = Progress(problem, method.name, tol)
@@ -274,7 +274,7 @@ def run(
         if state is None:
             state = method.start(problem, warm, settings)
         if last_check < iteration or best.point is None:
-            check()
+            check(state.point)
         if best.certificate.relative_gap <= tol:
             status = Status.CONVERGED
     assert best.point is not None

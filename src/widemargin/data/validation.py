@@ -95,10 +95,11 @@ def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:
     """Return the weights as float64, or None for all ones."""
     if sample_weight is None:
         return None
+    given = np.asarray(sample_weight)
     try:
-        if np.iscomplexobj(sample_weight) or isinstance(sample_weight, str | dict):
+        if given.dtype.kind not in "biufO":
             raise TypeError
-        weight: Vector = np.asarray(sample_weight, dtype=np.float64)
+        weight: Vector = given.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("sample_weight must be numbers") from None
     if weight.ndim == 0:
@@ -127,13 +128,9 @@ def class_costs(
     sample_weight: Vector | None,
 ) -> Vector:
     """Return c_i = C · sample weight · class weight."""
-    if class_weight is None:
-        cost = np.full(codes.size, C)
-    else:
-        weights = _class_weights(class_weight, classes, codes)
-        cost = C * weights[codes]
-    if sample_weight is not None:
-        cost = cost * sample_weight
+    cost = np.full(codes.size, C) if sample_weight is None else C * sample_weight
+    if class_weight is not None:
+        cost *= _class_weights(class_weight, classes, codes)[codes]
     largest, smallest = float(cost.max()), float(np.min(cost, where=cost > 0.0, initial=np.inf))
     if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):
         raise ValueError(

@@ -17,6 +17,9 @@ Vector = NDArray[np.float64]
 _ENTRIES_PER_CALL = 8_000_000
 """Stored values that one compiled call visits at most: some 20 to 50 ms of work."""
 
+_FINE = 1e-7
+"""A tolerance below which the rounding in w counts at every check."""
+
 _REFRESH = 25
 """Extrapolations after which w is computed from α again."""
 
@@ -168,6 +171,8 @@ class DualCD:
         state.shrink_high = largest if largest > 0.0 else np.inf
         state.shrink_low = smallest if smallest < 0.0 else -np.inf
         state.expected_gap = self._expected_gap(state, gap)
+        if state.expected_gap <= state.settings.tol < _FINE:
+            state.w[:] = problem.rows.combine(state.alpha * problem.y)
         if state.active == state.count:
             state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
         elif state.expected_gap <= state.settings.tol or state.active == 0:
