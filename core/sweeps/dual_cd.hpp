@@ -231,7 +231,8 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
         second += d * d * Loss::dual_curvature(at, data.cost[i]);
       }
     }
-    if (!(second > 0.0)) {
+    // A gain that drowns in the rounding of f cannot be told from a loss.
+    if (!(second > 0.0) || (round == 0 && first * first / second <= 1e-13 * ww)) {
       return 0.0;
     }
     step -= first / second;

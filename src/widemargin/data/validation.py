@@ -128,9 +128,10 @@ def class_costs(
     sample_weight: Vector | None,
 ) -> Vector:
     """Return c_i = C · sample weight · class weight."""
-    cost = np.full(codes.size, C) if sample_weight is None else C * sample_weight
+    factor = np.ones(codes.size) if sample_weight is None else sample_weight
     if class_weight is not None:
-        cost *= _class_weights(class_weight, classes, codes)[codes]
+        factor = factor * _class_weights(class_weight, classes, codes)[codes]
+    cost = C * factor
     largest, smallest = float(cost.max()), float(np.min(cost, where=cost > 0.0, initial=np.inf))
     if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):
         raise ValueError(

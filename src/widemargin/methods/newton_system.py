@@ -96,7 +96,8 @@ def _matrix_is_dear(problem: BinaryProblem) -> bool:
     """Whether forming the matrix costs more than about ten products with it (measured)."""
     mean = problem.rows.view.nonzeros / max(1, problem.rows.count)
     scattered, tiled = 0.4 * mean * mean, 0.05 * problem.rows.weights**2
-    return min(scattered, tiled) > 10 * 1.3 * mean
+    dear = min(scattered, tiled)
+    return dear > 10 * 1.3 * mean and dear * problem.rows.count > 5e6
 
 
 def _conjugate_gradients(
@@ -124,11 +125,12 @@ def _conjugate_gradients(
         length = rz / float(d @ q)
         p += length * d
         r -= length * q
-        # The decrease that the step promises so far bounds what accuracy is worth.
-        if 0.5 * float(r @ r) <= max(accuracy, 1e-3 * abs(float(p @ right))):
-            return p, step
         z = precondition(r)
         fresh = float(r @ z)
+        # The decrease that the step promises so far bounds what accuracy is worth.
+        enough = max(accuracy, 1e-3 * abs(float(p @ right)))
+        if 0.5 * max(float(r @ r), fresh) <= enough:
+            return p, step
         d = z + (fresh / rz) * d
         rz = fresh
     return p, most
