@@ -1,5 +1,6 @@
 #include "arrays.hpp"
 #include "sweeps/dual_cd.hpp"
+#include "sweeps/newton_step.hpp"
 
 namespace widemargin {
 namespace {
@@ -111,6 +112,34 @@ void register_sweeps(nb::module_& m) {
       nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
       nb::arg("alpha_before"), nb::arg("w_before"), nb::arg("residual_before"),
       nb::arg("scratch").noconvert());
+
+  m.def(
+      "newton_step",
+      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, bool free,
+         MutableVector w, double b, MutableVector scores, MutableVector alpha) {
+        const std::int64_t n = handle.count();
+        require_length(y, n, "y");
+        require_length(cost, n, "cost");
+        require_length(w, handle.weights(), "w");
+        require_length(scores, n, "scores");
+        require_length(alpha, n, "alpha");
+        NewtonReport report;
+        {
+          nb::gil_scoped_release release;
+          report = std::visit(
+              [&](const auto& rows) {
+                return with_smooth_loss(loss, [&](auto kind) {
+                  return newton_step<decltype(kind)>(rows, y.data(), cost.data(), free, w.data(), b,
+                                                     scores.data(), alpha.data());
+                });
+              },
+              handle.view);
+        }
+        return std::tuple(report.moved, report.b, report.primal, report.gap, report.active);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("free"),
+      nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
+      nb::arg("alpha").noconvert());
 }
 
 }  // namespace widemargin

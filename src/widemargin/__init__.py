@@ -1,16 +1,59 @@
-"""widemargin: large-margin linear classifiers, trained fast and returned with a certificate."""
+"""widemargin: large-margin linear classifiers, trained fast and returned with a certificate.
 
-from widemargin.estimators.linear_svc import LinearSVC
-from widemargin.estimators.logistic_regression import LogisticRegression
-from widemargin.kernels import available_kernels, kernels_in_use
-from widemargin.problems.certificate import Certificate
+Names are imported when first used, so that ``import widemargin`` and the command are quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from widemargin.data.errors import DataFormatError as DataFormatError
+    from widemargin.data.svmlight import dump_svmlight as dump_svmlight
+    from widemargin.data.svmlight import load_svmlight as load_svmlight
+    from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
+    from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
+    from widemargin.kernels import available_kernels as available_kernels
+    from widemargin.kernels import kernels_in_use as kernels_in_use
+    from widemargin.model_io.errors import ModelFormatError as ModelFormatError
+    from widemargin.model_io.liblinear import load_liblinear as load_liblinear
+    from widemargin.model_io.liblinear import save_liblinear as save_liblinear
+    from widemargin.model_io.model import LinearModel as LinearModel
+    from widemargin.model_io.model import model_of as model_of
+    from widemargin.model_io.own import load_model as load_model
+    from widemargin.model_io.own import save_model as save_model
+    from widemargin.problems.certificate import Certificate as Certificate
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Certificate",
-    "LinearSVC",
-    "LogisticRegression",
-    "available_kernels",
-    "kernels_in_use",
-]
+_HOMES = {
+    "LinearSVC": "estimators.linear_svc",
+    "LogisticRegression": "estimators.logistic_regression",
+    "Certificate": "problems.certificate",
+    "load_svmlight": "data.svmlight",
+    "dump_svmlight": "data.svmlight",
+    "DataFormatError": "data.errors",
+    "LinearModel": "model_io.model",
+    "model_of": "model_io.model",
+    "save_model": "model_io.own",
+    "load_model": "model_io.own",
+    "save_liblinear": "model_io.liblinear",
+    "load_liblinear": "model_io.liblinear",
+    "ModelFormatError": "model_io.errors",
+    "available_kernels": "kernels",
+    "kernels_in_use": "kernels",
+}
+"""The public names, in reading order, and the module each lives in."""
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f"widemargin.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

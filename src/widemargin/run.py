@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
@@ -80,8 +80,10 @@ class Solution:
 
     def history(self) -> dict[str, list[Any]]:
         """Return the trace as columns."""
-        rows = [asdict(record) for record in self.trace]
-        return {key: [row[key] for row in rows] for key in Record.__dataclass_fields__}
+        return {
+            key: [getattr(record, key) for record in self.trace]
+            for key in Record.__dataclass_fields__
+        }
 
 
 class Choice(Protocol):

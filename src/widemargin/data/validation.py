@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from widemargin.data.rows import Rows, as_rows_array
 
@@ -26,15 +26,18 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     Finiteness is read off the squared norms, which are needed anyway; only if one is not finite
     does scikit-learn's own check run, for its message.
     """
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-    )
+    options: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "accept_large_sparse": True,
+        "dtype": [np.float64, np.float32],
+        "ensure_all_finite": False,
+    }
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
+        # Whole numbers need none of the checks that cost more than a small fit.
+        X = validate_data(estimator, X, **options)
+        check_consistent_length(X, y)
+    else:
+        X, y = validate_data(estimator, X, y, **options)
     X = as_rows_array(X)
     rows = Rows.of(X)
     if not np.isfinite(rows.norms.sum()):
@@ -67,8 +70,10 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     else:
         classes = pair
         codes = (y == classes[-1]).view(np.int8)
-    # What kind of target it is depends on the values that occur, not on how often.
-    check_classification_targets(classes)
+    # What kind of target it is depends on the values that occur, not on how often; whole numbers
+    # and strings are classes whatever they are.
+    if classes.dtype.kind not in "biuUS":
+        check_classification_targets(classes)
     if classes.size < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data contains "
