@@ -1,0 +1,38 @@
+"""Put the tables of benchmarks/results into the page about benchmarks, where there are any."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+MARK = "<!-- results -->"
+NONE = "No results are stored in this copy of the repository."
+
+
+def fill_in(app: Any, name: str, source: list[str]) -> None:
+    """Replace the mark by the results, their headings one level down and images found."""
+    if MARK not in source[0]:
+        return
+    parts = []
+    for file in sorted(RESULTS.glob("*.md")):
+        app.env.note_dependency(str(file))
+        text = re.sub(r"^(#+ )", r"#\1", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if not re.match(r"\s*## ", text):
+            text = f"## {file.stem.replace('_', ' ').capitalize()}\n\n{text}"
+        text = re.sub(r"!\[(.*?)\]\((?!\w+:)(.*?)\)", _image, text)
+        # Links between results have no target here; their text is enough.
+        parts.append(re.sub(r"(?<!!)\[(.*?)\]\((?!\w+:)[^)]*\)", r"\1", text))
+    source[0] = source[0].replace(MARK, "\n\n".join(parts) or NONE)
+
+
+def _image(match: re.Match[str]) -> str:
+    title, path = match.groups()
+    if not (RESULTS / path).is_file():
+        return title
+    return f"![{title}](../../benchmarks/results/{path})"
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Listen to every page that is read."""
+    app.connect("source-read", fill_in)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
