@@ -125,7 +125,9 @@ class Auto:
         ahead = remaining * progress.seconds / progress.iterations
         if ahead <= rival:
             return None
-        if not problem.loss.smooth and min(problem.rows.shape) > LARGEST_FACTORISED:
+        large = min(problem.rows.shape) > LARGEST_FACTORISED
+        if large and (problem.loss.name != "logistic" or remaining < 100):
+            # Shrinking makes later sweeps over either hinge cheaper than products with a Hessian.
             return None
         method = self._second_order(problem)
         if problem.rows.count <= LARGEST_FACTORISED and problem.rows.count < problem.rows.weights:

@@ -70,7 +70,9 @@ class Newton:
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> NewtonState:
         """Start at w = 0 on a sample, or at the warm point on all examples."""
         point = cold_point(problem) if warm is None else warm
-        stages = [None] if warm is not None else growing_samples(problem, settings.seed)
+        stages: list[NDArray[np.int64] | None] = (
+            [None] if warm is not None else growing_samples(problem, settings.seed)
+        )
         state = NewtonState(
             problem,
             settings,
@@ -161,12 +163,10 @@ class Newton:
 
     def _enter_stage(self, state: NewtonState) -> None:
         subset = state.stages.pop(0)
-        state.problem = state.whole if subset is None else state.whole.subproblem(subset)
-        state.scores = (
-            state.problem.rows.scores(state.w)
-            if state.w.any()
-            else np.zeros(state.problem.rows.count)
-        )
+        problem = state.whole if subset is None else state.whole.subproblem(subset)
+        count = problem.rows.count
+        scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        state.problem, state.scores = problem, scores
 
 
 def _is_small(problem: BinaryProblem) -> bool:

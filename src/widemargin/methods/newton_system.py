@@ -16,8 +16,11 @@ Vector = NDArray[np.float64]
 LARGEST_FACTORISED = 2000
 """Weights up to which the Hessian is formed: 32 MB, and a factorisation of about 0.1 s."""
 
-_MOST_STEPS = 12
-"""Conjugate gradient steps after which a stale factor is made anew."""
+_MOST_STEPS = 30
+"""Conjugate gradient steps after which a stale factor is made anew: about its own price."""
+
+_FAR = 500
+"""Promised decreases above this many times the accuracy asked for are far from the solution."""
 
 _SAMPLE_PER_WEIGHT = 10
 _SAMPLE_GROWTH = 4
@@ -36,6 +39,7 @@ class NewtonSystem:
     """
 
     factor: NDArray[np.float64] | None = None
+    failures: int = 0
 
     def direction(
         self,
@@ -69,7 +73,7 @@ class NewtonSystem:
         self, problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float
     ) -> Vector:
         factor = self.factor
-        if factor is not None and _matrix_is_dear(problem):
+        if factor is not None and self.failures < 2 and _matrix_is_dear(problem):
             solution, steps = _conjugate_gradients(
                 problem,
                 curvature,
@@ -80,6 +84,7 @@ class NewtonSystem:
             )
             if steps < _MOST_STEPS:
                 return solution
+            self.failures += 1
         matrix = problem.rows.gram(curvature, problem.free_intercept)
         np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
         if problem.free_intercept:
@@ -127,9 +132,13 @@ def _conjugate_gradients(
         r -= length * q
         z = precondition(r)
         fresh = float(r @ z)
-        # The decrease that the step promises so far bounds what accuracy is worth.
-        enough = max(accuracy, 1e-3 * abs(float(p @ right)))
-        if 0.5 * max(float(r @ r), fresh) <= enough:
+        # Far from the solution a hundredth of the promised decrease is exact enough; near it the
+        # residual itself enters the duality gap.
+        promised = abs(float(p @ right))
+        if promised > _FAR * accuracy:
+            if fresh <= 0.01 * promised:
+                return p, step
+        elif 0.5 * max(float(r @ r), fresh) <= accuracy:
             return p, step
         d = z + (fresh / rz) * d
         rz = fresh

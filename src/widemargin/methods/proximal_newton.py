@@ -89,7 +89,9 @@ class ProximalNewton:
     ) -> ProximalNewtonState:
         """Start at w = 0 on a sample, or at the warm point on all examples."""
         point = cold_point(problem) if warm is None else warm
-        stages = [None] if warm is not None else growing_samples(problem, settings.seed)
+        stages: list[NDArray[np.int64] | None] = (
+            [None] if warm is not None else growing_samples(problem, settings.seed)
+        )
         empty = np.empty(0)
         state = ProximalNewtonState(
             problem,
@@ -185,11 +187,12 @@ class ProximalNewton:
 
     def _enter_stage(self, state: ProximalNewtonState, alpha: Vector | None) -> None:
         subset = state.stages.pop(0)
-        state.problem = state.whole if subset is None else state.whole.subproblem(subset)
-        problem = state.problem
+        problem = state.whole if subset is None else state.whole.subproblem(subset)
         count = problem.rows.count
-        state.scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
-        state.last_mismatch = 0.0
+        scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        # All together, after the last checkpoint, so that an interrupt finds a whole state.
+        state.problem, state.scores = problem, scores
         state.center = 0.5 * problem.cost if alpha is None else np.clip(alpha, 0.0, problem.cost)
         state.alpha = np.zeros(count)
         state.combination = np.zeros(problem.rows.weights)
+        state.last_mismatch = 0.0
