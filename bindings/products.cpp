@@ -1,5 +1,7 @@
 #include "kernels/products.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
 #include "kernels/gram.hpp"
 
@@ -21,36 +23,52 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           nb::arg("w"), nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "accumulate",
-          [](const RowsHandle& handle, Vector coefficients, MutableVector sum, std::int64_t begin,
-             std::int64_t end) {
-            require_length(coefficients, handle.count(), "coefficients");
-            require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) { accumulate(r, coefficients.data(), sum.data(), begin, end); },
-                handle.view);
-          },
-          nb::arg("coefficients"), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
-      .def(
-          "scores_and_accumulate",
-          [](const RowsHandle& handle, Vector w, MutableVector out, Vector coefficients,
+          [](const RowsHandle& handle, Vector coefficients, std::optional<Vector> signs,
              MutableVector sum, std::int64_t begin, std::int64_t end) {
-            require_length(w, handle.weights(), "w");
-            require_length(out, handle.count(), "out");
             require_length(coefficients, handle.count(), "coefficients");
+            if (signs) require_length(*signs, handle.count(), "signs");
             require_length(sum, handle.weights(), "sum");
             require_range(begin, end, handle.count());
+            const double* sign_data = signs ? signs->data() : nullptr;
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& r) {
-                  scores_and_accumulate(r, w.data(), out.data(), coefficients.data(), sum.data(),
-                                        begin, end);
+                  accumulate(r, coefficients.data(), sign_data, sum.data(), begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("sum").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
+      .def(
+          "scores_and_accumulate",
+          [](const RowsHandle& handle, Vector w, MutableVector out, Vector coefficients,
+             std::optional<Vector> signs, MutableVector sum, std::int64_t begin, std::int64_t end) {
+            require_length(w, handle.weights(), "w");
+            require_length(out, handle.count(), "out");
+            require_length(coefficients, handle.count(), "coefficients");
+            if (signs) require_length(*signs, handle.count(), "signs");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            const double* sign_data = signs ? signs->data() : nullptr;
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  scores_and_accumulate(r, w.data(), out.data(), coefficients.data(), sign_data,
+                                        sum.data(), begin, end);
                 },
                 handle.view);
           },
           nb::arg("w"), nb::arg("out").noconvert(), nb::arg("coefficients"),
-          nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+          nb::arg("signs").none(), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "total_squared_norm",
+          [](const RowsHandle& handle, std::int64_t begin, std::int64_t end) {
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            return std::visit([&](const auto& r) { return total_squared_norm(r, begin, end); },
+                              handle.view);
+          },
+          nb::arg("begin"), nb::arg("end"))
       .def(
           "curvature_product",
           [](const RowsHandle& handle, Vector curvature, Vector direction, double shift,

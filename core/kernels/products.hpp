@@ -15,13 +15,13 @@ void scores(const Rows& rows, const double* weights, double* out, std::int64_t b
   }
 }
 
-// sum += sum_i coefficients[i] x_i
+// sum += sum_i signs[i] coefficients[i] x_i; without signs (null) they are all one.
 template <class Rows>
-void accumulate(const Rows& rows, const double* coefficients, double* sum, std::int64_t begin,
-                std::int64_t end) {
+void accumulate(const Rows& rows, const double* coefficients, const double* signs, double* sum,
+                std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     if (coefficients[i] != 0.0) {
-      rows.axpy(i, coefficients[i], sum);
+      rows.axpy(i, signs ? signs[i] * coefficients[i] : coefficients[i], sum);
     }
   }
 }
@@ -29,12 +29,12 @@ void accumulate(const Rows& rows, const double* coefficients, double* sum, std::
 // Both of the above while a row is in cache.
 template <class Rows>
 void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
-                           const double* coefficients, double* sum, std::int64_t begin,
-                           std::int64_t end) {
+                           const double* coefficients, const double* signs, double* sum,
+                           std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     out[i] = rows.dot(i, weights);
     if (coefficients[i] != 0.0) {
-      rows.axpy(i, coefficients[i], sum);
+      rows.axpy(i, signs ? signs[i] * coefficients[i] : coefficients[i], sum);
     }
   }
 }
@@ -65,6 +65,16 @@ void curvature_diagonal(const Rows& rows, const double* curvature, double* sum, 
       rows.for_each(i, [&](std::int64_t j, double v) { sum[j] += scale * v * v; });
     }
   }
+}
+
+// Not finite if any value of these rows is not, or if a norm overflows.
+template <class Rows>
+double total_squared_norm(const Rows& rows, std::int64_t begin, std::int64_t end) {
+  double total = 0.0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    total += rows.squared_norm(i);
+  }
+  return total;
 }
 
 template <class Rows>

@@ -8,8 +8,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace widemargin {
+
+// No bounds (null) means infinite ones.
+struct UpperBounds {
+  const double* upper;
+  double operator()(std::int64_t i) const {
+    return upper ? upper[i] : std::numeric_limits<double>::infinity();
+  }
+};
 
 struct EqualityValue {
   double sum = 0.0;    // of sign_i clip(a_i - theta sign_i)
@@ -19,19 +28,21 @@ struct EqualityValue {
 
 inline EqualityValue equality_at(const double* a, const double* sign, const double* upper,
                                  double theta, std::int64_t count) {
+  const UpperBounds bound{upper};
   EqualityValue value;
   for (std::int64_t i = 0; i < count; ++i) {
     const double moved = a[i] - theta * sign[i];
-    const double clipped = std::clamp(moved, 0.0, upper[i]);
+    const double clipped = std::clamp(moved, 0.0, bound(i));
     value.sum += sign[i] * clipped;
     value.size += clipped;
-    value.slope += moved > 0.0 && moved < upper[i] ? 1.0 : 0.0;
+    value.slope += moved > 0.0 && moved < bound(i) ? 1.0 : 0.0;
   }
   return value;
 }
 
 inline void project_box_equality(double* a, const double* sign, const double* upper,
                                  std::int64_t count) {
+  const UpperBounds bound{upper};
   double reach = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
     reach = std::max(reach, std::abs(a[i]));
@@ -66,15 +77,15 @@ inline void project_box_equality(double* a, const double* sign, const double* up
   for (int round = 0; round < 3; ++round) {
     value = EqualityValue{};
     for (std::int64_t i = 0; i < count; ++i) {
-      a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
+      a[i] = std::clamp(a[i] - theta * sign[i], 0.0, bound(i));
       value.sum += sign[i] * a[i];
-      value.slope += a[i] > 0.0 && a[i] < upper[i] ? 1.0 : 0.0;
+      value.slope += a[i] > 0.0 && a[i] < bound(i) ? 1.0 : 0.0;
     }
     if (value.sum == 0.0 || value.slope == 0.0) break;
     theta = value.sum / value.slope;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (a[i] > 0.0 && a[i] < upper[i]) {
-        a[i] = std::clamp(a[i] - theta * sign[i], 0.0, upper[i]);
+      if (a[i] > 0.0 && a[i] < bound(i)) {
+        a[i] = std::clamp(a[i] - theta * sign[i], 0.0, bound(i));
       }
     }
     theta = 0.0;

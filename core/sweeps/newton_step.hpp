@@ -60,15 +60,14 @@ NewtonReport newton_step(const Rows& rows, const double* y, const double* cost, 
   report.b = b;
 
   // 1) gradient and curvature
-  std::vector<double> curvature(n), signed_alpha(n), slopes(n), direction(side, 0.0);
+  std::vector<double> curvature(n), slopes(n), direction(side, 0.0);
   loss_terms<Loss>(y, cost, scores_at, b, alpha, curvature.data(), n);
   double balance = 0.0;
   for (std::int64_t i = 0; i < n; ++i) {
-    signed_alpha[i] = alpha[i] * y[i];
-    balance += signed_alpha[i];
+    balance += alpha[i] * y[i];
     report.active += curvature[i] != 0.0;
   }
-  accumulate(rows, signed_alpha.data(), direction.data(), 0, n);
+  accumulate(rows, alpha, y, direction.data(), 0, n);
   for (std::int64_t j = 0; j < weights; ++j) direction[j] -= w[j];
   if (free) direction[weights] = balance;
   const std::vector<double> descent = direction;  // minus the gradient

@@ -264,7 +264,8 @@ def run(
                 if other is not None:
                     if last_check < iteration:
                         check(state.point)
-                    method = other
+                    # The old state's memory is free before the new one takes its own.
+                    method, state = other, None
                     state = method.start(watched, best.point, settings)
                     progress = Progress(problem, method.name, tol)
                     entered = time.perf_counter()
@@ -273,9 +274,9 @@ def run(
                     break
         except _Stop as stop:
             status = stop.status
-        if state is None:
+        if best.point is None and state is None:
             state = method.start(problem, warm, settings)
-        if last_check < iteration or best.point is None:
+        if best.point is None or (state is not None and last_check < iteration):
             check(state.point)
         if best.certificate.relative_gap <= tol:
             status = Status.CONVERGED

@@ -139,7 +139,7 @@ def test_kernels_agree(tmp_path: Any) -> None:
 
 def test_unknown_kernels_are_refused() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import widemargin"],
+        [sys.executable, "-c", "from widemargin import LinearSVC"],
         env={**os.environ, "WIDEMARGIN_KERNELS": "avx1024"},
         capture_output=True,
         text=True,

@@ -97,8 +97,16 @@ def test_no_cost_no_term(loss: str) -> None:
 
 def test_upper_bounds(loss: str) -> None:
     c = np.array([0.5, 2.0])
-    expected = [np.inf, np.inf] if loss == "squared_hinge" else c
-    np.testing.assert_array_equal(OURS[loss].upper(c), expected)
+    if loss == "squared_hinge":
+        assert OURS[loss].upper(c) is None
+    else:
+        np.testing.assert_array_equal(OURS[loss].upper(c), c)
+
+
+def test_no_cost_no_dual_variable(loss: str) -> None:
+    c, alpha = np.array([0.0, 2.0]), np.array([3.0, 1.0])
+    np.testing.assert_array_equal(OURS[loss].upper(c)[0], 0.0)
+    np.testing.assert_array_equal(OURS[loss].clip(alpha, c), [0.0, 1.0])
 
 
 def test_fenchel_young(loss: str) -> None:

@@ -106,7 +106,7 @@ def test_work_in_pieces(name: str, density: float, monkeypatch: pytest.MonkeyPat
     expected = whole.scores(w), whole.combine(h), whole.gram(h, True)
     monkeypatch.setattr(rows_module, "_ENTRIES_PER_CALL", 40)
     calls = []
-    rows = Rows(whole.view, whole.norms, lambda: calls.append(1))
+    rows = Rows(whole.view, lambda: calls.append(1))
     np.testing.assert_array_equal(rows.scores(w), expected[0])
     assert len(calls) > 5
     close(rows.combine(h), expected[1])

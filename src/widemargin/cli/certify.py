@@ -147,7 +147,7 @@ def binary_problems(
         raise ValueError(
             f"the data have {rows.features} features, but the model has {model.n_features}"
         )
-    if not np.isfinite(rows.norms.sum()):
+    if not rows.is_finite():
         raise ValueError("the data hold a number that is not finite, or too large")
     cost = class_costs(float(model.C or 1.0), model.classes, codes, model.class_weight, None)
     coef = np.zeros((model.coef.shape[0], rows.features))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,15 +76,13 @@ class Rows:
     Attributes
     ----------
     view : compiled row view
-    norms : ndarray of shape (n,)
-        Squared Euclidean norm of each row, with the constant feature if there is one.
     checkpoint : callable
         Called between compiled calls; it may raise to abandon the work under way.
     """
 
     view: core.Rows
-    norms: Vector
     checkpoint: Callable[[], None] = _no_checkpoint
+    _kept: dict[str, Vector] = field(default_factory=dict)
 
     @classmethod
     def of(cls, X: Any) -> Rows:
@@ -93,9 +91,23 @@ class Rows:
             view = core.csr_rows(X.data, X.indices, X.indptr, X.shape[1], 0.0)
         else:
             view = core.dense_rows(X, 0.0)
-        norms = np.empty(view.count)
-        view.squared_norms(norms, 0, view.count)
-        return cls(view, norms)
+        return cls(view)
+
+    @property
+    def norms(self) -> Vector:
+        """Squared Euclidean norm of each row, with the constant feature if there is one."""
+        if "norms" not in self._kept:
+            norms = np.empty(self.count)
+            for begin, end in self.pieces():
+                self.view.squared_norms(norms, begin, end)
+            self._kept["norms"] = norms
+        return self._kept["norms"]
+
+    def is_finite(self) -> bool:
+        """Whether every value is finite and no row's squared norm overflows."""
+        return all(
+            np.isfinite(self.view.total_squared_norm(begin, end)) for begin, end in self.pieces()
+        )
 
     @property
     def count(self) -> int:
@@ -119,11 +131,11 @@ class Rows:
 
     def with_constant(self, value: float) -> Rows:
         """Append a constant feature to every row (a penalised intercept)."""
-        return replace(self, view=self.view.with_bias(value), norms=self.norms + value * value)
+        return Rows(self.view.with_bias(value), self.checkpoint)
 
     def take(self, subset: NDArray[np.int64]) -> Rows:
         """View some of the rows, without copying them."""
-        return replace(self, view=self.view.take(subset), norms=self.norms[subset])
+        return Rows(self.view.take(subset), self.checkpoint)
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
@@ -141,18 +153,20 @@ class Rows:
             self.view.scores(w, out, begin, end)
         return out
 
-    def combine(self, coefficients: Vector) -> Vector:
-        """Return Σ coefficients_i x_i."""
+    def combine(self, coefficients: Vector, signs: Vector | None = None) -> Vector:
+        """Return Σ coefficients_i x_i, each times its sign if signs are given."""
         total = np.zeros(self.weights)
         for begin, end in self.pieces():
-            self.view.accumulate(coefficients, total, begin, end)
+            self.view.accumulate(coefficients, signs, total, begin, end)
         return total
 
-    def scores_and_combination(self, w: Vector, coefficients: Vector) -> tuple[Vector, Vector]:
+    def scores_and_combination(
+        self, w: Vector, coefficients: Vector, signs: Vector | None = None
+    ) -> tuple[Vector, Vector]:
         """Return both of the above from one pass over the data."""
         out, total = np.empty(self.count), np.zeros(self.weights)
         for begin, end in self.pieces():
-            self.view.scores_and_accumulate(w, out, coefficients, total, begin, end)
+            self.view.scores_and_accumulate(w, out, coefficients, signs, total, begin, end)
         return out, total
 
     def curvature_product(

@@ -23,8 +23,8 @@ _SMALLEST_COST, _LARGEST_COST = 1e-50, 1e50
 def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
     """Return the data as rows, and y as an array; X is not copied where its layout allows it.
 
-    Finiteness is read off the squared norms, which are needed anyway; only if one is not finite
-    does scikit-learn's own check run, for its message.
+    Finiteness is read off a sum of squares; only if that is not finite does scikit-learn's own
+    check run, for its message.
     """
     options: dict[str, Any] = {
         "accept_sparse": "csr",
@@ -40,7 +40,7 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
         X, y = validate_data(estimator, X, y, **options)
     X = as_rows_array(X)
     rows = Rows.of(X)
-    if not np.isfinite(rows.norms.sum()):
+    if not rows.is_finite():
         assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
         worst = int(np.argmax(~np.isfinite(rows.norms)))
         raise ValueError(

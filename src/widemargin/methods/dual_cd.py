@@ -73,8 +73,8 @@ class DualCD:
         """Start at α = 0 or at the warm dual variables."""
         rows = problem.rows
         point = cold_point(problem) if warm is None else warm
-        alpha = np.clip(point.alpha, 0.0, problem.loss.upper(problem.cost))
-        w = rows.combine(alpha * problem.y) if alpha.any() else np.zeros(rows.weights)
+        alpha = problem.loss.clip(point.alpha, problem.cost)
+        w = rows.combine(alpha, problem.y) if alpha.any() else np.zeros(rows.weights)
         # An example without cost has no say, and its coordinate no curvature.
         members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
         norm = float(rows.norms.mean()) if rows.count else 1.0
@@ -156,7 +156,7 @@ class DualCD:
             # Long runs add up rounding in w; it is computed afresh now and then.
             state.extrapolations += 1
             if state.extrapolations % _REFRESH == 0:
-                state.w[:] = problem.rows.combine(state.alpha * problem.y)
+                state.w[:] = problem.rows.combine(state.alpha, problem.y)
             np.copyto(state.alpha_before, state.alpha)
             np.copyto(state.w_before, state.w)
             state.residual_before = state.residual
@@ -172,7 +172,7 @@ class DualCD:
         state.shrink_low = smallest if smallest < 0.0 else -np.inf
         state.expected_gap = self._expected_gap(state, gap)
         if state.expected_gap <= state.settings.tol < _FINE:
-            state.w[:] = problem.rows.combine(state.alpha * problem.y)
+            state.w[:] = problem.rows.combine(state.alpha, problem.y)
         if state.active == state.count:
             state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
         elif state.expected_gap <= state.settings.tol or state.active == 0:

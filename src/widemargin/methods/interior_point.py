@@ -134,7 +134,7 @@ class InteriorPoint:
         v = c - alpha
 
         # 1) residuals
-        residual_w = state.w - rows.combine(alpha * y)
+        residual_w = state.w - rows.combine(alpha, y)
         residual_b = float(alpha @ y) if free else 0.0
         residual_m = y * (state.scores + state.b) - 1.0 - s + xi
         mu = float(alpha @ s + v @ xi) / (2 * alpha.size)

@@ -96,10 +96,8 @@ class Newton:
 
         # 1) gradient and curvature
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
-        signed = alpha * y
-        combination = problem.rows.combine(signed)
-        gradient = state.w - combination
-        gradient_b = -float(signed.sum()) if problem.free_intercept else 0.0
+        gradient = state.w - problem.rows.combine(alpha, y)
+        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
 
         # 2) direction
         direction, direction_b = state.system.direction(
@@ -117,22 +115,28 @@ class Newton:
             else:
                 self._enter_stage(state)
             return
-        w = state.w + step * direction
-        b = state.b + step * direction_b
-        scores = state.scores + step * slopes
 
-        state.w, state.b, state.scores = w, b, scores
+        # 4) the dual point of the linearised conditions, α − h y (Xp + p_b): exactly w(α) = w + p,
+        # but for what has to be clipped. In place: vectors over the examples are what memory goes
+        # to, and there is no checkpoint before the state is whole again.
         state.active = int(np.count_nonzero(curvature))
-        primal = state.primal = problem.primal(w, b, scores)
+        curvature *= y
+        if direction_b != 0.0:
+            alpha -= curvature * (slopes + direction_b)
+        else:
+            alpha -= np.multiply(curvature, slopes, out=curvature)
+        slopes *= step
+        state.scores += slopes
+        del curvature, slopes
+        state.w = state.w + step * direction
+        state.b += step * direction_b
+        primal = state.primal = problem.primal(state.w, state.b, state.scores)
         if problem is state.whole:
-            # 4) the dual point of the linearised conditions: exactly w(α) = w + p, but for what
-            # had to be clipped
-            linear = alpha - curvature * y * (slopes + direction_b)
-            state.alpha = np.clip(linear, 0.0, loss.upper(cost))
-            linear -= state.alpha
-            image = w + (1.0 - step) * direction
-            if linear.any():
-                image -= problem.rows.combine(linear * y)
+            image = state.w + (1.0 - step) * direction
+            state.alpha = loss.clip(alpha, cost)
+            alpha -= state.alpha
+            if alpha.any():
+                image -= problem.rows.combine(alpha, y)
             state.expected_gap = abs(primal - problem.dual(state.alpha, image)) / primal
         elif decrease <= SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count:
             # The step gained less than the sample's own error: a larger sample has more to say.

@@ -127,7 +127,7 @@ class ProximalNewton:
             if state.active > 0 or state.h > 1e6:
                 break
             state.h *= 4.0
-        state.combination = state.combination + rows.combine((alpha - state.alpha) * y)
+        state.combination = state.combination + rows.combine(alpha - state.alpha, y)
         state.alpha = alpha
         gradient = state.w - state.combination
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
@@ -157,8 +157,7 @@ class ProximalNewton:
 
         # 3) the dual point of the linearised conditions: w(α) = w + p, but for what is clipped
         linear = np.clip(alpha - curvature * y * (slopes + direction_b), 0.0, cost)
-        change = (linear - alpha) * y
-        state.combination = state.combination + rows.combine(change)
+        state.combination = state.combination + rows.combine(linear - alpha, y)
         state.alpha = linear
         self._recentre(state, -0.5 * at_zero)
 

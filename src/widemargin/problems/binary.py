@@ -66,12 +66,11 @@ class BinaryProblem:
 
     def feasible(self, alpha: Vector) -> Vector:
         """Return the dual-feasible point nearest to α."""
-        upper = self.loss.upper(self.cost)
-        if self.free_intercept:
-            alpha = alpha.copy()
-            core.project_box_equality(alpha, self.y, upper)
-            return alpha
-        return np.clip(alpha, 0.0, upper)
+        if not self.free_intercept:
+            return self.loss.clip(alpha, self.cost)
+        feasible = alpha.copy()
+        core.project_box_equality(feasible, self.y, self.loss.upper(self.cost))
+        return feasible
 
     def certify(self, point: Point) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
@@ -81,7 +80,7 @@ class BinaryProblem:
         """
         # 1) a feasible dual point, and everything the data have to say about (w, α)
         alpha = self.feasible(point.alpha)
-        scores, combination = self.rows.scores_and_combination(point.w, alpha * self.y)
+        scores, combination = self.rows.scores_and_combination(point.w, alpha, self.y)
         # 2) primal value, at the best intercept
         b = point.b
         if self.free_intercept:
@@ -97,7 +96,7 @@ class BinaryProblem:
         if scale != 1.0:
             scaled = self.dual(scale * alpha, scale * combination)
             if scaled > dual:
-                alpha, dual = np.minimum(scale * alpha, self.loss.upper(self.cost)), scaled
+                alpha, dual = self.loss.clip(scale * alpha, self.cost), scaled
         if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
             raise RuntimeError(
                 f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
@@ -111,12 +110,12 @@ class BinaryProblem:
         if self.loss.name == "logistic" or linear <= 0.0:
             return 1.0
         if self.loss.name == "squared_hinge":
-            used = self.cost > 0.0
-            quadratic += float(np.sum(alpha[used] ** 2 / self.cost[used])) / 2.0
+            # dual_total is Σ α − Σ α²/(4c)
+            quadratic += 2.0 * (linear - self.loss.dual_total(alpha, self.cost))
         if quadratic <= 0.0:
             return 1.0
         scale = linear / quadratic
         if self.loss.bounded and scale > 1.0:
-            used = alpha > 0.0
-            scale = min(scale, float(np.min(self.cost[used] / alpha[used])))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scale = min(scale, 1.0 / float(np.nanmax(alpha / self.cost)))
         return scale

@@ -47,9 +47,20 @@ class Loss:
         """Return the b that minimises the total for these scores, searching from b."""
         return core.best_intercept(self.name, y, cost, scores, b)
 
-    def upper(self, cost: Vector) -> Vector:
-        """Return the upper bounds of the dual variables; zero cost means zero everywhere."""
-        return cost if self.bounded else np.where(cost > 0.0, np.inf, 0.0)
+    def upper(self, cost: Vector) -> Vector | None:
+        """Return the upper bounds of the dual variables, or None if there are none.
+
+        Without cost a dual variable is zero, whatever the loss.
+        """
+        if self.bounded:
+            return cost
+        return None if (cost > 0.0).all() else np.where(cost > 0.0, np.inf, 0.0)
+
+    def clip(self, alpha: Vector, cost: Vector) -> Vector:
+        """Return the point of the dual variables' ranges that is nearest to α, as a new array."""
+        clipped = np.maximum(alpha, 0.0)
+        upper = self.upper(cost)
+        return clipped if upper is None else np.minimum(clipped, upper, out=clipped)
 
 
 HINGE = Loss("hinge", bounded=True, smooth=False)
