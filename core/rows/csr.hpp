@@ -73,13 +73,20 @@ struct CsrRows {
 
   double squared_norm(std::int64_t i) const {
     const std::int64_t p = place(i);
-    const Index end = pointers[p + 1];
-    double total = bias * bias;
-    for (Index j = pointers[p]; j < end; ++j) {
-      const double v = static_cast<double>(values[j]);
-      total += v * v;
+    const T* v = values + pointers[p];
+    const Index length = pointers[p + 1] - pointers[p];
+    double s0 = bias * bias, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+    Index j = 0;
+    for (; j + 4 <= length; j += 4) {
+      s0 += static_cast<double>(v[j]) * v[j];
+      s1 += static_cast<double>(v[j + 1]) * v[j + 1];
+      s2 += static_cast<double>(v[j + 2]) * v[j + 2];
+      s3 += static_cast<double>(v[j + 3]) * v[j + 3];
     }
-    return total;
+    for (; j < length; ++j) {
+      s0 += static_cast<double>(v[j]) * v[j];
+    }
+    return (s0 + s1) + (s2 + s3);
   }
 
   template <class Visit>

@@ -228,10 +228,11 @@ def run(
         if state.expected_gap <= tol:
             # A method that was too hopeful last time is believed again when it hopes for more.
             return state.expected_gap <= 0.5 * hoped or iteration >= last_check + 5
-        if not np.isfinite(state.expected_gap) and not callbacks:
-            return False
+        # Otherwise only for the trace and for those who watch: seldom enough to cost little.
+        if callbacks and iteration >= 2 * last_check + 8:
+            return True
         quiet = time.perf_counter() - last_check_time
-        return iteration >= 2 * last_check + 8 or quiet > max(0.3, 10 * check_seconds)
+        return bool(np.isfinite(state.expected_gap)) and quiet > max(0.3, 20 * check_seconds)
 
     with watch:
         try:

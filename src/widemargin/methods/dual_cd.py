@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ _ENTRIES_PER_CALL = 8_000_000
 
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
+
+_REOPEN = 20
+"""Steps after which all examples are visited again where the intercept is free."""
 
 _REFRESH = 25
 """Extrapolations after which w is computed from α again."""
@@ -52,7 +56,9 @@ class DualCDState:
     mean_entries: float = 1.0
     since_extrapolation: int = 0
     extrapolations: int = 0
+    steps: int = 0
     last_gap: float = np.inf
+    primal: float = 0.0
 
     @property
     def point(self) -> Point:
@@ -85,7 +91,7 @@ class DualCD:
             alpha,
             w,
             b=point.b if problem.free_intercept else 0.0,
-            rho=(norm if norm > 0.0 else 1.0) if problem.free_intercept else 0.0,
+            rho=_penalty(problem, norm) if problem.free_intercept else 0.0,
             members=members,
             active=members.size,
             residual=float(alpha @ problem.y),
@@ -100,29 +106,62 @@ class DualCD:
         )
 
     def advance(self, state: DualCDState) -> None:
-        """Do one sweep over the active examples."""
-        problem = state.problem
-        fixed = (
-            problem.rows.view,
-            problem.loss.name,
-            problem.y,
-            problem.cost,
-            problem.rows.norms,
-            state.alpha,
-            state.w,
-            state.members,
-            state.active,
-        )
+        """Sweep over the active examples, again if they are few, and extrapolate.
 
-        # 1) the sweep, in calls short enough for interrupts to be seen between them
-        visited = state.active
-        blocks = np.arange(-(-visited // core.block_length))
+        A step is worth at least a quarter of a pass, so that what is done once a step stays small
+        beside it and steps can be counted against ``max_iter``.
+        """
+        problem = state.problem
+        visited = 0
+        while True:
+            # 1) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
+            visited += state.active
+            largest, smallest, gap = self._sweep(state)
+            if state.rho > 0.0:
+                state.b += state.rho * state.residual
+                gap += state.rho * state.residual**2
+            # 2) shrink by what it saw
+            state.shrink_high = largest if largest > 0.0 else np.inf
+            state.shrink_low = smallest if smallest < 0.0 else -np.inf
+            done = gap <= 0.5 * state.settings.tol * state.primal or state.active == 0
+            if done or 4 * visited >= state.count or state.rho > 0.0:
+                break
+            problem.rows.checkpoint()
+        state.passes += visited / max(1, state.count)
+
+        # 3) extrapolate along the sweeps since the last time, once they have cost more than it does
+        state.since_extrapolation += visited
+        if state.since_extrapolation * state.mean_entries >= 2 * state.w.size:
+            self._extrapolate(state)
+
+        # 4) judge; open up again when the active examples are done
+        state.expected_gap = self._expected_gap(state, gap)
+        if state.expected_gap <= state.settings.tol < _FINE:
+            state.w[:] = problem.rows.combine(state.alpha, problem.y)
+        if state.active == state.count:
+            state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
+        elif state.expected_gap <= state.settings.tol or state.active == 0 or self._stale(state):
+            state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+            state.active = state.count
+            state.shrink_high, state.shrink_low = np.inf, -np.inf
+
+    def _stale(self, state: DualCDState) -> bool:
+        """Whether the intercept may have moved too far since examples were left out."""
+        state.steps += 1
+        return state.rho > 0.0 and state.steps % _REOPEN == 0
+
+    def _sweep(self, state: DualCDState) -> tuple[float, float, float]:
+        """Visit every active example once; return the extreme gradients and the gap seen."""
+        count = state.active
+        blocks = np.arange(-(-count // core.block_length))
         seed = int(state.random.integers(2**63))
         core.shuffle(blocks, blocks.size, seed)
         largest, smallest, gap, position = -np.inf, np.inf, 0.0, 0
+        # In calls short enough for interrupts to be seen between them.
         while position < blocks.size:
             position, state.residual, high, low, part = core.dual_sweep(
-                *fixed,
+                *self._arrays(state),
+                count,
                 state.residual,
                 state.b,
                 state.rho,
@@ -135,50 +174,44 @@ class DualCD:
             )
             largest, smallest, gap = max(largest, high), min(smallest, low), gap + part
             if position < blocks.size:
-                problem.rows.checkpoint()
-        state.active = core.compact(state.members, visited)
-        state.passes += visited / max(1, state.count)
+                state.problem.rows.checkpoint()
+        state.active = core.compact(state.members, count)
+        return largest, smallest, gap
 
-        # 2) extrapolate along the sweeps since the last time, once they have cost more than it does
-        state.since_extrapolation += visited
-        if state.since_extrapolation * state.mean_entries >= 2 * state.w.size:
-            _, state.residual = core.extrapolate(
-                *fixed[:-1],
-                state.active,
-                state.residual,
-                state.b,
-                state.rho,
-                state.alpha_before,
-                state.w_before,
-                state.residual_before,
-                state.scratch,
-            )
-            # Long runs add up rounding in w; it is computed afresh now and then.
-            state.extrapolations += 1
-            if state.extrapolations % _REFRESH == 0:
-                state.w[:] = problem.rows.combine(state.alpha, problem.y)
-            np.copyto(state.alpha_before, state.alpha)
-            np.copyto(state.w_before, state.w)
-            state.residual_before = state.residual
-            state.since_extrapolation = 0
-
-        # 3) the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
-        if state.rho > 0.0:
-            state.b += state.rho * state.residual
-            gap += abs(state.rho * state.residual) * abs(state.residual)
-
-        # 4) shrink by what this sweep saw; open up again when the active examples are done
-        state.shrink_high = largest if largest > 0.0 else np.inf
-        state.shrink_low = smallest if smallest < 0.0 else -np.inf
-        state.expected_gap = self._expected_gap(state, gap)
-        if state.expected_gap <= state.settings.tol < _FINE:
+    def _extrapolate(self, state: DualCDState) -> None:
+        problem = state.problem
+        _, state.residual = core.extrapolate(
+            *self._arrays(state),
+            state.active,
+            state.residual,
+            state.b,
+            state.rho,
+            state.alpha_before,
+            state.w_before,
+            state.residual_before,
+            state.scratch,
+        )
+        # Long runs add up rounding in w; it is computed afresh now and then.
+        state.extrapolations += 1
+        if state.extrapolations % _REFRESH == 0:
             state.w[:] = problem.rows.combine(state.alpha, problem.y)
-        if state.active == state.count:
-            state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
-        elif state.expected_gap <= state.settings.tol or state.active == 0:
-            state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
-            state.active = state.count
-            state.shrink_high, state.shrink_low = np.inf, -np.inf
+        np.copyto(state.alpha_before, state.alpha)
+        np.copyto(state.w_before, state.w)
+        state.residual_before = state.residual
+        state.since_extrapolation = 0
+
+    def _arrays(self, state: DualCDState) -> tuple[Any, ...]:
+        problem = state.problem
+        return (
+            problem.rows.view,
+            problem.loss.name,
+            problem.y,
+            problem.cost,
+            problem.rows.norms,
+            state.alpha,
+            state.w,
+            state.members,
+        )
 
     def _expected_gap(self, state: DualCDState, gap: float) -> float:
         """Predict the relative gap at the end of the sweep from what was seen during it.
@@ -192,5 +225,11 @@ class DualCD:
         rate = gap / state.last_gap if state.last_gap > 0.0 else 1.0
         state.last_gap = gap
         gap *= min(max(rate, 0.05), 1.0)
-        primal = dual + gap
-        return gap / primal if primal > 0.0 else np.inf
+        state.primal = max(dual + gap, 0.0)
+        return gap / state.primal if state.primal > 0.0 else np.inf
+
+
+def _penalty(problem: BinaryProblem, norm: float) -> float:
+    """Return ρ: of the size of a row, or larger where costs are so small that b would crawl."""
+    mean_cost = float(problem.cost.mean())
+    return max(norm, 1.0 / (mean_cost * np.sqrt(problem.rows.count)))
