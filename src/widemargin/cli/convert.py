@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _write_data(data: Data, path: str, kind: str) -> None:
     from widemargin.cli.table_writers import write_csv, write_parquet
-    from widemargin.model_io.replacing import replacing
+    from widemargin.data.replacing import replacing
 
     if kind == "svm":
         from widemargin.data.svmlight import dump_svmlight

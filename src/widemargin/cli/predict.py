@@ -42,7 +42,7 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
-    from widemargin.model_io.replacing import replacing
+    from widemargin.data.replacing import replacing
 
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)

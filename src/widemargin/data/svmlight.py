@@ -7,8 +7,6 @@ import contextlib
 import gzip
 import lzma
 import os
-import secrets
-import shutil
 import stat
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.data.errors import DataFormatError
+from widemargin.data.replacing import replacing
 from widemargin.kernels import core
 
 
@@ -374,20 +373,7 @@ def _written(path: Any) -> Iterator[IO[bytes]]:
     if hasattr(path, "write"):
         yield path
         return
-    # A link keeps pointing where it points; its target is replaced.
-    target = os.path.realpath(os.path.expanduser(os.fsdecode(path)))
-    if os.path.isdir(target):
-        raise IsADirectoryError(f"{target} is a directory")
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        # Not through tempfile, whose files only their owner may read.
-        with open(temporary, "xb") as file, contextlib.ExitStack() as packed:
-            packing = next((p for p in _PACKINGS if target.endswith(p.suffix)), None)
-            yield packed.enter_context(packing.open(file, "wb")) if packing else file
-        if os.path.exists(target):
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    target = os.path.expanduser(os.fsdecode(path))
+    with replacing(target) as file, contextlib.ExitStack() as packed:
+        packing = next((p for p in _PACKINGS if target.endswith(p.suffix)), None)
+        yield packed.enter_context(packing.open(file, "wb")) if packing else file

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.replacing import replacing
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
-from widemargin.model_io.replacing import replacing
 
 MAGIC = b"\x89WIDEMG\n"
 SCHEMA = 1

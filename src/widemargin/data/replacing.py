@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
     """Open a temporary file beside `path`; rename it to `path` if the block ends well.
 
     A device or a pipe (``/dev/stdout``) is written directly; a symbolic link stays one, its target
-    is replaced.
+    is replaced; permissions stay as they were.
 
     Parameters
     ----------
@@ -46,6 +47,8 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
             yield file
             file.flush()
             os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
