@@ -72,7 +72,8 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         codes = (y == classes[-1]).view(np.int8)
     # What kind of target it is depends on the values that occur, not on how often; whole numbers
     # and strings are classes whatever they are.
-    if classes.dtype.kind not in "biuUS":
+    whole = classes.dtype.kind == "f" and bool(np.all(classes == np.rint(classes)))
+    if not whole and classes.dtype.kind not in "biuUS":
         check_classification_targets(classes)
     if classes.size < 2:
         raise ValueError(

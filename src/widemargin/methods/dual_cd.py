@@ -21,6 +21,9 @@ _ENTRIES_PER_CALL = 8_000_000
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
 
+_EXTRAPOLATE_AFTER = {"hinge": 8.0, "squared_hinge": 16.0, "logistic": 8.0}
+"""Visited values per weight after which the search along the sweeps is worth its price."""
+
 _REOPEN = 20
 """Steps after which all examples are visited again where the intercept is free."""
 
@@ -54,6 +57,7 @@ class DualCDState:
     blocks_per_call: int = 1
     count: int = 0
     mean_entries: float = 1.0
+    patience: float = 8.0
     since_extrapolation: int = 0
     extrapolations: int = 0
     steps: int = 0
@@ -101,6 +105,7 @@ class DualCD:
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
+            patience=_EXTRAPOLATE_AFTER[problem.loss.name],
             count=members.size,
             blocks_per_call=max(64, int(_ENTRIES_PER_CALL / entries / core.block_length)),
         )
@@ -129,9 +134,9 @@ class DualCD:
             problem.rows.checkpoint()
         state.passes += visited / max(1, state.count)
 
-        # 3) extrapolate along the sweeps since the last time, once they have cost more than it does
+        # 3) extrapolate along the sweeps since the last time, once they have cost more than it
         state.since_extrapolation += visited
-        if state.since_extrapolation * state.mean_entries >= 2 * state.w.size:
+        if state.since_extrapolation * state.mean_entries >= state.patience * state.w.size:
             self._extrapolate(state)
 
         # 4) judge; open up again when the active examples are done
