@@ -47,6 +47,7 @@ class DualCDState:
     alpha_before: Vector
     w_before: Vector
     residual_before: float
+    span: NDArray[np.int64]
     scratch: Vector
     random: np.random.Generator
     shrink_low: float = -np.inf
@@ -102,6 +103,7 @@ class DualCD:
             alpha_before=alpha.copy(),
             w_before=w.copy(),
             residual_before=float(alpha @ problem.y),
+            span=members.copy(),
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
@@ -149,6 +151,7 @@ class DualCD:
             state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
             state.active = state.count
             state.shrink_high, state.shrink_low = np.inf, -np.inf
+            self._mark(state)
 
     def _stale(self, state: DualCDState) -> bool:
         """Whether the intercept may have moved too far since examples were left out."""
@@ -186,8 +189,9 @@ class DualCD:
     def _extrapolate(self, state: DualCDState) -> None:
         problem = state.problem
         _, state.residual = core.extrapolate(
-            *self._arrays(state),
-            state.active,
+            *self._arrays(state)[:-1],
+            state.span,
+            state.span.size,
             state.residual,
             state.b,
             state.rho,
@@ -200,10 +204,16 @@ class DualCD:
         state.extrapolations += 1
         if state.extrapolations % _REFRESH == 0:
             state.w[:] = problem.rows.combine(state.alpha, problem.y)
+            state.residual = float(state.alpha @ problem.y)
+        self._mark(state)
+
+    def _mark(self, state: DualCDState) -> None:
+        """Remember the point that the next extrapolation starts from, and who may leave it."""
         np.copyto(state.alpha_before, state.alpha)
         np.copyto(state.w_before, state.w)
         state.residual_before = state.residual
         state.since_extrapolation = 0
+        state.span = state.members[: state.active].copy()
 
     def _arrays(self, state: DualCDState) -> tuple[Any, ...]:
         problem = state.problem
