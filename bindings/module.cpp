@@ -57,6 +57,9 @@ AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& i
     if (rows.pointers[i + 1] < rows.pointers[i]) {
       throw std::invalid_argument("row pointers must not decrease");
     }
+    if (static_cast<std::int64_t>(rows.pointers[i + 1] - rows.pointers[i]) > width) {
+      throw std::invalid_argument("a row holds more entries than there are columns");
+    }
   }
   if (static_cast<std::int64_t>(rows.pointers[rows.count]) > length) {
     throw std::invalid_argument("row pointers reach past the stored values");
@@ -108,7 +111,7 @@ RowsHandle with_bias(const RowsHandle& handle, double bias) {
 
 // The rows that `subset` names, without copying them.
 RowsHandle take(const RowsHandle& handle, const nb::object& subset_array) {
-  const auto subset = nb::cast<IndexVector>(subset_array);
+  const auto subset = nb::cast<IndexVector>(subset_array, false);
   RowsHandle copy = handle;
   std::visit(
       [&](auto& rows) {

@@ -46,7 +46,7 @@ struct Logistic {
     if (z > 0.5 * c) z = 0.5 * c;
     if (z < 1e-12 * c) z = std::min(1e-3 * c, 0.5 * c / (1.0 + std::exp(std::min(slope, 30.0))));
     // Quadratic: a last change of 5 % leaves an error near 0.2 %, and the next sweep goes on from
-    // it. it.
+    // it.
     for (int round = 0; round < 20; ++round) {
       const double g = q * (z - start) + slope + std::log(z / (c - z));
       const double h = q + c / (z * (c - z));

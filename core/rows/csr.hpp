@@ -103,7 +103,7 @@ struct CsrRows {
 
   // A row is reached through its pointer: that is asked for first, the row itself a little later.
   void prefetch_pointers(std::int64_t i) const { prefetch_line(pointers + place(i)); }
-  void prefetch(std::int64_t i) const {
+  WIDEMARGIN_INLINE void prefetch(std::int64_t i) const {
     const std::int64_t p = place(i);
     const Index begin = pointers[p];
     const char* v = reinterpret_cast<const char*>(values + begin);

@@ -97,7 +97,7 @@ struct DenseRows {
   }
 
   // Asks for the start of a row that will be needed soon; the hardware follows from there.
-  void prefetch(std::int64_t i) const {
+  WIDEMARGIN_INLINE void prefetch(std::int64_t i) const {
     const char* start = reinterpret_cast<const char*>(row(i));
     const std::int64_t bytes = width * static_cast<std::int64_t>(sizeof(T));
     for (std::int64_t offset = 0; offset < bytes && offset < 256; offset += 64) {

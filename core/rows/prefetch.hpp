@@ -5,9 +5,17 @@
 #include <xmmintrin.h>
 #endif
 
+// GCC takes a function that only loads and prefetches for one without effect, and drops the call
+// unless it is inlined.
+#if defined(__GNUC__)
+#define WIDEMARGIN_INLINE [[gnu::always_inline]] inline
+#else
+#define WIDEMARGIN_INLINE inline
+#endif
+
 namespace widemargin {
 
-inline void prefetch_line(const void* address) {
+WIDEMARGIN_INLINE void prefetch_line(const void* address) {
 #if defined(_MSC_VER) && !defined(__clang__)
   _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
 #else

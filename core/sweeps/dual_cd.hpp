@@ -129,8 +129,10 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
       if (k + 2 < length) {
         rows.prefetch(members[turns[k + 2]]);
       } else if (block + 1 < stop) {
-        const std::int64_t soon = blocks[block + 1] * block_length;
-        rows.prefetch(iterate.active[soon + k + 2 - length]);
+        const std::int64_t soon = blocks[block + 1] * block_length + k + 2 - length;
+        if (soon < iterate.active_count) {
+          rows.prefetch(iterate.active[soon]);
+        }
       }
       const std::int64_t i = members[turns[k]];
       const double y = data.y[i], c = data.cost[i], old = alpha[i];
@@ -166,7 +168,9 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
       const double change = fresh - old;
       if constexpr (!can_shrink) {
         // To second order in the step, for the price of no further logarithm.
-        report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
+        if (change != 0.0 && fresh > 0.0 && fresh < c) {
+          report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
+        }
         report.largest_gradient = std::max(report.largest_gradient, std::abs(change) / c);
       }
       if (change != 0.0) {

@@ -13,8 +13,8 @@ class Interrupt:
 
     In the main thread, entering the context replaces the handler of SIGINT; the first Ctrl-C sets
     `requested`, a second one is passed on. Elsewhere, and when a handler cannot be set, it only
-    carries the flag, so one object can be shared by the threads of a fit. Contexts may nest: the
-    innermost hears the signal and tells the object around it through the shared flag.
+    carries the flag, so one object can be shared by the threads of a fit. The context of one object
+    may be entered again inside itself. A process that ignores SIGINT goes on ignoring it.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,8 @@ class Interrupt:
         main = threading.current_thread() is threading.main_thread()
         if main:
             self._depth += 1
-            if self._depth == 1 and signal.getsignal(signal.SIGINT) is not None:
+            ignored = (None, signal.SIG_IGN)
+            if self._depth == 1 and signal.getsignal(signal.SIGINT) not in ignored:
                 self._previous = signal.signal(signal.SIGINT, self._handle)
         return self
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.interrupt import Interrupt
-from widemargin.methods.base import Method, Settings
+from widemargin.methods.base import Choice, Progress, Settings
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 
@@ -86,33 +86,6 @@ class Solution:
         }
 
 
-class Choice(Protocol):
-    """Which method runs first, and when the state goes to another one."""
-
-    def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
-        """Return the method to start with."""
-
-    def next(self, progress: Progress) -> Method | None:
-        """Return the method to hand over to, or None to go on. Asked after every step."""
-
-    @property
-    def explanation(self) -> str:
-        """What was chosen, and why."""
-
-
-@dataclass
-class Progress:
-    """What a choice may judge by: the method at work and how it fared so far."""
-
-    problem: BinaryProblem
-    method: str
-    tol: float
-    seconds: float = 0.0
-    iterations: int = 0
-    expected: list[float] = field(default_factory=list)
-    finished: bool = False
-
-
 class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints, not an error
     def __init__(self, status: Status) -> None:
         super().__init__(status.value)
@@ -127,8 +100,9 @@ class _Best:
         self.certificate = Certificate(np.inf, -np.inf)
 
     def take(self, point: Point, certificate: Certificate) -> None:
-        better_primal = certificate.primal < self.certificate.primal or self.point is None
-        better_dual = certificate.dual > self.certificate.dual or self.point is None
+        # Written so that a value that is not a number is replaced by any other.
+        better_primal = not certificate.primal >= self.certificate.primal or self.point is None
+        better_dual = not certificate.dual <= self.certificate.dual or self.point is None
         old = point if self.point is None else self.point
         w, b = (point.w.copy(), point.b) if better_primal else (old.w, old.b)
         alpha = point.alpha if better_dual else old.alpha
@@ -191,21 +165,13 @@ def run(
     settings = Settings(tol, seed)
     best, trace = _Best(), []
     iteration = last_check = 0
-    last_check_time = began
+    last_told = began
     check_seconds = 0.0
     hoped = np.inf
     state: Any = None
     method = choice.first(problem, warm, tol)
 
-    def check(point: Point) -> None:
-        nonlocal last_check, last_check_time, check_seconds, hoped
-        started = time.perf_counter()
-        # Unwatched: a certificate that was begun is finished, so that every answer has one.
-        best.take(*problem.certify(point))
-        last_check, last_check_time = iteration, time.perf_counter()
-        hoped = state.expected_gap if state.expected_gap <= tol else np.inf
-        check_seconds = last_check_time - started
-        certificate = best.certificate
+    def tell(certificate: Certificate) -> None:
         record = Record(
             iteration,
             method.name,
@@ -215,24 +181,39 @@ def run(
             certificate.relative_gap,
             state.active,
             state.passes,
-            last_check_time - began,
+            time.perf_counter() - began,
         )
         trace.append(record)
         for callback in callbacks:
             if callback(record) is True:
                 watch.request()
 
+    def check(point: Point) -> None:
+        nonlocal last_check, last_told, check_seconds, hoped
+        started = time.perf_counter()
+        # Unwatched: a certificate that was begun is finished, so that every answer has one.
+        best.take(*problem.certify(point))
+        last_check, last_told = iteration, time.perf_counter()
+        check_seconds = last_told - started
+        hoped = state.expected_gap if state.expected_gap <= tol else np.inf
+        tell(best.certificate)
+
     def due() -> bool:
+        """Whether to ask for the certificate that may end the run: never by the clock."""
         if state.finished:
             return True
         if state.expected_gap <= tol:
             # A method that was too hopeful last time is believed again when it hopes for more.
             return state.expected_gap <= 0.5 * hoped or iteration >= last_check + 5
-        # Otherwise only for the trace and for those who watch: seldom enough to cost little.
-        if callbacks and iteration >= 2 * last_check + 8:
-            return True
-        quiet = time.perf_counter() - last_check_time
-        return bool(np.isfinite(state.expected_gap)) and quiet > max(0.3, 20 * check_seconds)
+        return iteration >= 2 * last_check + 50
+
+    def observe() -> None:
+        """Look at the present point for those who watch; the run does not depend on it."""
+        nonlocal last_told
+        quiet = time.perf_counter() - last_told
+        if np.isfinite(state.expected_gap) and quiet > max(0.2, 20 * check_seconds):
+            tell(problem.certify(state.point)[1])
+            last_told = time.perf_counter()
 
     with watch:
         try:
@@ -244,7 +225,6 @@ def run(
                 if best.certificate.relative_gap <= tol:
                     raise _Stop(Status.CONVERGED)
             progress = Progress(problem, method.name, tol)
-            entered = time.perf_counter()
             while True:
                 method.advance(state)
                 iteration += 1
@@ -253,12 +233,14 @@ def run(
                     if best.certificate.relative_gap <= tol:
                         status = Status.CONVERGED
                         break
+                else:
+                    observe()
                 checkpoint()
                 if iteration >= max_iter:
                     status = Status.ITERATION_LIMIT
                     break
-                progress.seconds = time.perf_counter() - entered
                 progress.iterations += 1
+                progress.passes = state.passes
                 progress.expected.append(state.expected_gap)
                 progress.finished = state.finished
                 other = choice.next(progress)
@@ -269,7 +251,6 @@ def run(
                     method, state = other, None
                     state = method.start(watched, best.point, settings)
                     progress = Progress(problem, method.name, tol)
-                    entered = time.perf_counter()
                 elif state.finished:
                     status = Status.STALLED
                     break

@@ -19,8 +19,8 @@ _ENTRIES_PER_CALL = 16_000_000
 calls, with a checkpoint between them, so that interrupts and time limits are seen."""
 
 
-def _no_checkpoint() -> None:
-    return None
+def no_checkpoint() -> None:
+    """Never interrupt."""
 
 
 def as_rows_array(X: Any) -> Any:
@@ -81,7 +81,7 @@ class Rows:
     """
 
     view: core.Rows
-    checkpoint: Callable[[], None] = _no_checkpoint
+    checkpoint: Callable[[], None] = no_checkpoint
     _kept: dict[str, Vector] = field(default_factory=dict)
 
     @classmethod

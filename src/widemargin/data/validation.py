@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
@@ -136,7 +135,7 @@ def class_costs(
     """Return c_i = C · sample weight · class weight."""
     factor = np.ones(codes.size) if sample_weight is None else sample_weight
     if class_weight is not None:
-        factor = factor * _class_weights(class_weight, classes, codes)[codes]
+        factor = factor * _class_weights(class_weight, classes, codes, factor)[codes]
     cost = C * factor
     largest, smallest = float(cost.max()), float(np.min(cost, where=cost > 0.0, initial=np.inf))
     if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):
@@ -147,9 +146,13 @@ def class_costs(
     return cost
 
 
-def _class_weights(class_weight: Any, classes: NDArray[Any], codes: NDArray[Any]) -> Vector:
+def _class_weights(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[Any], sample_weight: Vector
+) -> Vector:
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.asarray(compute_class_weight("balanced", classes=classes, y=classes[codes]))
+        # By weight, so that a weight of 2 means a row given twice here too.
+        share = np.bincount(codes, sample_weight, minlength=classes.size) * classes.size
+        return np.divide(sample_weight.sum(), share, out=np.zeros_like(share), where=share > 0.0)
     if not isinstance(class_weight, dict):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
     known = {plain(label): place for place, label in enumerate(classes)}

@@ -70,7 +70,10 @@ def solve_all(
                     break
         except BaseException:
             interrupt.request()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
         if any(future.done() and future.exception() for future in futures):
             interrupt.request()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise next(f for f in futures if f.done() and f.exception()).exception()  # type: ignore[misc]
         return [future.result() for future in futures]

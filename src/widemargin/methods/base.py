@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ class State(Protocol):
 
     @property
     def point(self) -> Point:
-        """The current weights, intercept and dual variables."""
+        """The current weights, intercept and dual variables; reading it meets no checkpoint."""
 
     @property
     def expected_gap(self) -> float:
@@ -62,6 +62,36 @@ class Method(Protocol):
         It may be abandoned at any checkpoint of the problem's rows; the state's point must be
         valid then.
         """
+
+
+class Choice(Protocol):
+    """Which method runs first, and when the state goes to another one."""
+
+    def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
+        """Return the method to start with."""
+
+    def next(self, progress: Progress) -> Method | None:
+        """Return the method to hand over to, or None to go on. Asked after every step."""
+
+    @property
+    def explanation(self) -> str:
+        """What was chosen, and why."""
+
+
+@dataclass
+class Progress:
+    """What a choice may judge by: the method at work and how it fared so far.
+
+    There are no seconds in it: the same data give the same choice on a busy machine.
+    """
+
+    problem: BinaryProblem
+    method: str
+    tol: float
+    passes: float = 0.0
+    iterations: int = 0
+    expected: list[float] = field(default_factory=list)
+    finished: bool = False
 
 
 def cold_point(problem: BinaryProblem) -> Point:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.methods.base import Method, Settings
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -34,7 +34,9 @@ class FewRowsState:
         """The inner point, its weights as the combination of the rows with the same scores."""
         point = self.inner.point
         coefficients = solve_triangular(self.factor, point.w, lower=True, trans="T")
-        return Point(self.problem.rows.combine(coefficients), point.b, point.alpha)
+        # Reading off the point must not be interrupted: `run` does it after a stop.
+        rows = replace(self.problem.rows, checkpoint=no_checkpoint)
+        return Point(rows.combine(coefficients), point.b, point.alpha)
 
     @property
     def expected_gap(self) -> float:

@@ -177,6 +177,9 @@ class InteriorPoint:
         # 4) corrector; the problem is quadratic, so w is on both sides and one length serves all
         step = solve(target - alpha * s - aim.alpha * aim.s, target - v * xi + aim.alpha * aim.xi)
         length = _longest(alpha, v, s, xi, step, _TO_BOUNDARY)
+        if not (np.isfinite(step.w).all() and np.isfinite(length)):
+            state.finished = True
+            return
         state.w = state.w + length * step.w
         state.b += length * step.b
         state.scores = state.scores + length * step.scores

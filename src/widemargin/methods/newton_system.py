@@ -125,6 +125,8 @@ def _conjugate_gradients(
     p, r = np.zeros_like(right), right.copy()
     z = precondition(r)
     d, rz = z.copy(), float(r @ z)
+    if rz <= 0.0:
+        return p, 0
     for step in range(1, most + 1):
         q = product(d)
         length = rz / float(d @ q)

@@ -60,6 +60,7 @@ class BinaryProblem:
     def point_at(self, w: Vector, b: float) -> Point:
         """Return the point with these weights and the dual variables that belong to them."""
         scores = self.rows.scores(w)
+        b = b if self.free_intercept else 0.0
         if self.loss.smooth:
             return Point(w, b, self.loss.terms(self.y, self.cost, scores, b)[0])
         return Point(w, b, np.where(self.y * (scores + b) < 1.0, self.cost, 0.0))
@@ -82,7 +83,8 @@ class BinaryProblem:
         alpha = self.feasible(point.alpha)
         scores, combination = self.rows.scores_and_combination(point.w, alpha, self.y)
         # 2) primal value, at the best intercept
-        b = point.b
+        # Without a free intercept there is none, whatever the point brings along.
+        b = point.b if self.free_intercept else 0.0
         if self.free_intercept:
             best = self.loss.best_intercept(self.y, self.cost, scores, b)
             if self.loss.total(self.y, self.cost, scores, best) < self.loss.total(
