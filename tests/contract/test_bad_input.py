@@ -101,7 +101,7 @@ DATA: dict[str, tuple[Any, Any, Any, str]] = {
         corrupt_csr([0, 1, 2, 0, 0, 1], [0, 3, 4, 6]),
         [0, 1, 0],
         None,
-        "a column index is out of range",
+        "a row holds more entries than there are columns",
     ),
     "negative column": (
         corrupt_csr([0, -1, 1], [0, 1, 2, 3]),
