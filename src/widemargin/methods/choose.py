@@ -179,8 +179,8 @@ def second_order_seconds(problem: BinaryProblem) -> float:
         steps = 8 if problem.loss.smooth else 30
         step = 2.5 * entries + 10 * rows.count + matrix + factor
     else:
-        steps = 10 if problem.loss.smooth else 40
-        step = 2.5 * entries * (20 if problem.loss.smooth else 8) + 10 * rows.count
+        steps, products = 10, 8
+        step = 2.5 * entries * products + 10 * rows.count
     return 1e-9 * steps * step
 
 

@@ -21,7 +21,7 @@ _ENTRIES_PER_CALL = 8_000_000
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
 
-_EXTRAPOLATE_AFTER = {"hinge": 8.0, "squared_hinge": 16.0, "logistic": 8.0}
+_EXTRAPOLATE_AFTER = 16
 """Visited values per weight after which the search along the sweeps is worth its price."""
 
 _REOPEN = 20
@@ -58,7 +58,6 @@ class DualCDState:
     blocks_per_call: int = 1
     count: int = 0
     mean_entries: float = 1.0
-    patience: float = 8.0
     since_extrapolation: int = 0
     extrapolations: int = 0
     steps: int = 0
@@ -107,7 +106,6 @@ class DualCD:
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
-            patience=_EXTRAPOLATE_AFTER[problem.loss.name],
             count=members.size,
             blocks_per_call=max(64, int(_ENTRIES_PER_CALL / entries / core.block_length)),
         )
@@ -138,7 +136,7 @@ class DualCD:
 
         # 3) extrapolate along the sweeps since the last time, once they have cost more than it
         state.since_extrapolation += visited
-        if state.since_extrapolation * state.mean_entries >= state.patience * state.w.size:
+        if state.since_extrapolation * state.mean_entries >= _EXTRAPOLATE_AFTER * state.w.size:
             self._extrapolate(state)
 
         # 4) judge; open up again when the active examples are done

@@ -133,6 +133,8 @@ class Newton:
         primal = state.primal = problem.primal(state.w, state.b, state.scores)
         if problem is state.whole:
             image = state.w + (1.0 - step) * direction
+            if state.system.residual is not None:
+                image += state.system.residual[: image.size]
             state.alpha = loss.clip(alpha, cost)
             alpha -= state.alpha
             if alpha.any():

@@ -40,6 +40,8 @@ class NewtonSystem:
 
     factor: NDArray[np.float64] | None = None
     failures: int = 0
+    residual: Vector | None = None
+    """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
 
     def direction(
         self,
@@ -62,7 +64,7 @@ class NewtonSystem:
             diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
             if free:
                 diagonal = np.append(diagonal, curvature.sum() + 1e-12)
-            solution, _ = _conjugate_gradients(
+            solution, self.residual, _ = _conjugate_gradients(
                 problem, curvature, right, lambda r: r / diagonal, accuracy, 100
             )
         else:
@@ -74,7 +76,7 @@ class NewtonSystem:
     ) -> Vector:
         factor = self.factor
         if factor is not None and self.failures < 2 and _matrix_is_dear(problem):
-            solution, steps = _conjugate_gradients(
+            solution, self.residual, steps = _conjugate_gradients(
                 problem,
                 curvature,
                 right,
@@ -85,6 +87,7 @@ class NewtonSystem:
             if steps < _MOST_STEPS:
                 return solution
             self.failures += 1
+        self.residual = None
         matrix = problem.rows.gram(curvature, problem.free_intercept)
         np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
         if problem.free_intercept:
@@ -112,8 +115,8 @@ def _conjugate_gradients(
     precondition: Callable[[Vector], Vector],
     accuracy: float,
     most: int,
-) -> tuple[Vector, int]:
-    """Solve until half the squared residual is at most `accuracy`; return the number of steps."""
+) -> tuple[Vector, Vector, int]:
+    """Solve to `accuracy`; return the solution, its residual and the number of steps."""
     free = problem.free_intercept
 
     def product(d: Vector) -> Vector:
@@ -125,8 +128,9 @@ def _conjugate_gradients(
     p, r = np.zeros_like(right), right.copy()
     z = precondition(r)
     d, rz = z.copy(), float(r @ z)
+    start = rz
     if rz <= 0.0:
-        return p, 0
+        return p, r, 0
     for step in range(1, most + 1):
         q = product(d)
         length = rz / float(d @ q)
@@ -138,13 +142,13 @@ def _conjugate_gradients(
         # residual itself enters the duality gap.
         promised = abs(float(p @ right))
         if promised > _FAR * accuracy:
-            if fresh <= 0.01 * promised:
-                return p, step
-        elif 0.5 * max(float(r @ r), fresh) <= accuracy:
-            return p, step
+            if fresh <= 0.01 * max(promised, start):
+                return p, r, step
+        elif 0.5 * max(float(r @ r), fresh) <= accuracy or fresh <= 1e-6 * start:
+            return p, r, step
         d = z + (fresh / rz) * d
         rz = fresh
-    return p, most
+    return p, r, most
 
 
 def line_search(derivatives: Callable[[float], tuple[float, float]], at_zero: float) -> float:
