@@ -212,7 +212,8 @@ def run(
         nonlocal last_told
         quiet = time.perf_counter() - last_told
         if np.isfinite(state.expected_gap) and quiet > max(0.2, 20 * check_seconds):
-            tell(problem.certify(state.point)[1])
+            present, kept = problem.certify(state.point)[1], best.certificate
+            tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             last_told = time.perf_counter()
 
     with watch:
