@@ -213,7 +213,8 @@ class DualCD:
         state.since_extrapolation = 0
         state.span = state.members[: state.active].copy()
 
-    def _arrays(self, state: DualCDState) -> tuple[Any, ...]:
+    def _arrays(self, state: DualCDState) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
+        """Return what every compiled call takes first; the active examples come last."""
         problem = state.problem
         return (
             problem.rows.view,
