@@ -1,5 +1,5 @@
 // exp and log1p without branches, so that loops over examples vectorise; both are good to about
-// two units in the last place on the range that losses need (checked in core/tests).
+// two units in the last place on the range that losses need (checked in tests/unit/test_losses.py).
 #pragma once
 
 #include <bit>

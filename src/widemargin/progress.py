@@ -15,6 +15,7 @@ class ProgressBar:
     """
 
     def __init__(self, titles: list[str], tol: float) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._tol = tol
@@ -27,6 +28,8 @@ class ProgressBar:
             TextColumn("gap {task.fields[gap]:.1e} -> {task.fields[tol]:.0e}"),
             TextColumn("{task.fields[method]}, {task.fields[active]} active"),
             TimeElapsedColumn(),
+            # Standard output belongs to the program that trains.
+            console=Console(stderr=True),
         )
 
     def callback(self, place: int) -> _Bar:
