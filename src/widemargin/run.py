@@ -9,12 +9,11 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.interrupt import Interrupt
 from widemargin.methods.base import Choice, Progress, Settings
-from widemargin.problems.binary import BinaryProblem
-from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.certificate import Certificate, Duals, Intercept, Point, Weights
+from widemargin.problems.problem import Problem
 
 
 class Status(Enum):
@@ -50,9 +49,9 @@ Callback = Callable[[Record], Any]
 class Solution:
     """Weights, intercept, dual variables, and the proof of their quality."""
 
-    w: NDArray[np.float64]
-    b: float
-    alpha: NDArray[np.float64]
+    w: Weights
+    b: Intercept
+    alpha: Duals
     certificate: Certificate
     status: Status
     tol: float
@@ -114,7 +113,7 @@ class _Best:
 
 
 def run(
-    problem: BinaryProblem,
+    problem: Problem,
     choice: Choice,
     *,
     tol: float = 1e-4,
@@ -129,7 +128,7 @@ def run(
 
     Parameters
     ----------
-    problem : BinaryProblem
+    problem : Problem
     choice : Choice
         Names the methods; see `widemargin.methods.choose`.
     tol : float

@@ -225,7 +225,7 @@ def _certify(
     interrupt = Interrupt()
     solution = solve(
         problem,
-        choice_of("auto"),
+        choice_of("auto", type(problem)),
         tol=min(options.tol / 10.0, 1e-2),
         max_iter=options.max_iter,
         time_limit=options.time_limit,

@@ -98,12 +98,13 @@ def run(options: argparse.Namespace) -> int:
 
     from widemargin.methods.choose import choice_of
     from widemargin.model_io import model_of
+    from widemargin.problems.binary import BinaryProblem
 
     # What can be refused is refused before the data are read, or before they are trained on.
     output = Output(options)
     path = options.model or default_model_path(options.data)
     check_writable(path)
-    choice_of(options.solver)
+    choice_of(options.solver, BinaryProblem)
     data = read_data(options.data, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels to train on")

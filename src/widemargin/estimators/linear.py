@@ -145,7 +145,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "intercept_scaling has a meaning only with fit_intercept='penalised': "
                 "the exact intercept needs no scaling"
             )
-        choice_of(self.solver)
+        choice_of(self.solver, BinaryProblem)
 
     def _warm_points(
         self,

@@ -1,4 +1,4 @@
-"""Independent binary problems over one shared X, solved in threads."""
+"""Independent problems over one shared X, solved in threads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from joblib import effective_n_jobs
 
 from widemargin.interrupt import Interrupt
 from widemargin.methods.choose import choice_of
-from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
+from widemargin.problems.problem import Problem
 from widemargin.progress import ProgressBar
 from widemargin.run import Callback, Record, Solution, run
 
 
 def solve_all(
-    problems: Sequence[Callable[[], BinaryProblem]],
+    problems: Sequence[Callable[[], Problem]],
     warm: Sequence[Point | None],
     titles: Sequence[str],
     *,
@@ -46,9 +46,10 @@ def solve_all(
                 callbacks.append(bar.callback(place))
             if callback is not None:
                 callbacks.append(lambda record: callback(titles[place], record))
+            problem = problems[place]()
             return run(
-                problems[place](),
-                choice_of(solver),
+                problem,
+                choice_of(solver, type(problem)),
                 tol=tol,
                 max_iter=max_iter,
                 time_limit=time_limit,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
-from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
 
@@ -44,16 +41,19 @@ class State(Protocol):
 
 
 class Method(Protocol):
-    """A way to solve problems."""
+    """A way to solve one kind of problem."""
+
+    serves: ClassVar[type[Any]]
+    """The kind of problem; `refuses` may ask for more."""
 
     @property
     def name(self) -> str:
         """The name that ``solver=`` takes."""
 
-    def refuses(self, problem: BinaryProblem) -> str | None:
+    def refuses(self, problem: Any) -> str | None:
         """Return why this method cannot serve the problem, or None if it can."""
 
-    def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> Any:
+    def start(self, problem: Any, warm: Point | None, settings: Settings) -> Any:
         """Return a state at the warm point, or at the method's own starting point."""
 
     def advance(self, state: Any) -> None:
@@ -67,7 +67,7 @@ class Method(Protocol):
 class Choice(Protocol):
     """Which method runs first, and when the state goes to another one."""
 
-    def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
+    def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
         """Return the method to start with."""
 
     def next(self, progress: Progress) -> Method | None:
@@ -85,15 +85,10 @@ class Progress:
     There are no seconds in it: the same data give the same choice on a busy machine.
     """
 
-    problem: BinaryProblem
+    problem: Any
     method: str
     tol: float
     passes: float = 0.0
     iterations: int = 0
     expected: list[float] = field(default_factory=list)
     finished: bool = False
-
-
-def cold_point(problem: BinaryProblem) -> Point:
-    """Return w = 0, b = 0, α = 0."""
-    return Point(np.zeros(problem.rows.weights), 0.0, np.zeros(problem.rows.count))

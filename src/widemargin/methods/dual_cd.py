@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import core
-from widemargin.methods.base import Settings, cold_point
+from widemargin.methods.base import Settings
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -74,6 +74,7 @@ class DualCD:
     """Minimise the dual exactly in one α_i at a time, each at the cost of one row."""
 
     name = "dual_cd"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
         """Serve every binary problem."""
@@ -82,7 +83,7 @@ class DualCD:
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> DualCDState:
         """Start at α = 0 or at the warm dual variables."""
         rows = problem.rows
-        point = cold_point(problem) if warm is None else warm
+        point = problem.cold_point() if warm is None else warm
         alpha = problem.loss.clip(point.alpha, problem.cost)
         w = rows.combine(alpha, problem.y) if alpha.any() else np.zeros(rows.weights)
         # An example without cost has no say, and its coordinate no curvature.

@@ -8,7 +8,7 @@ for few weights serve, and a step costs nothing in d.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class FewRowsState:
 
 class FewRows:
     """Run a method for few weights on the factor of K = X Xᵀ."""
+
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def __init__(self, method: Method) -> None:
         self._method = method

@@ -12,12 +12,13 @@ Examples without cost are left out from the start: they have no interior.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from widemargin.methods.base import Settings, cold_point
+from widemargin.methods.base import Settings
 from widemargin.methods.newton_system import LARGEST_FACTORISED
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -72,6 +73,7 @@ class InteriorPoint:
     """Follow the central path of the hinge problem; few steps, whatever C and the data."""
 
     name = "interior_point"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
         """Serve the hinge while the matrix in the weights can be formed."""
@@ -101,7 +103,7 @@ class InteriorPoint:
         if not (problem.cost > 0.0).all():
             kept = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
             problem = problem.subproblem(kept)
-        point = cold_point(problem)
+        point = problem.cold_point()
         scores = np.zeros(problem.rows.count)
         if warm is not None:
             warm_scores = problem.rows.scores(warm.w)

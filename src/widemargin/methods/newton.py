@@ -10,12 +10,13 @@ are left with the last two or three steps.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import core
-from widemargin.methods.base import Settings, cold_point
+from widemargin.methods.base import Settings
 from widemargin.methods.newton_system import (
     SAMPLE_ERROR,
     NewtonSystem,
@@ -57,6 +58,7 @@ class Newton:
     """Minimise the primal by second-order steps with an exact line search."""
 
     name = "newton"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
         """Serve the losses that have second derivatives."""
@@ -69,7 +71,7 @@ class Newton:
 
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> NewtonState:
         """Start at w = 0 on a sample, or at the warm point on all examples."""
-        point = cold_point(problem) if warm is None else warm
+        point = problem.cold_point() if warm is None else warm
         stages: list[NDArray[np.int64] | None] = (
             [None] if warm is not None else growing_samples(problem, settings.seed)
         )

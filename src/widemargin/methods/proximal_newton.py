@@ -10,12 +10,13 @@ interval is halved only when that goes too slowly, since steps over a wide inter
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels import core
-from widemargin.methods.base import Settings, cold_point
+from widemargin.methods.base import Settings
 from widemargin.methods.newton_system import (
     SAMPLE_ERROR,
     NewtonSystem,
@@ -74,6 +75,7 @@ class ProximalNewton:
     """Minimise the hinge's primal by Newton steps on its proximal smoothing."""
 
     name = "proximal_newton"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
         """Serve the hinge only: the other losses need no smoothing."""
@@ -88,7 +90,7 @@ class ProximalNewton:
         self, problem: BinaryProblem, warm: Point | None, settings: Settings
     ) -> ProximalNewtonState:
         """Start at w = 0 on a sample, or at the warm point on all examples."""
-        point = cold_point(problem) if warm is None else warm
+        point = problem.cold_point() if warm is None else warm
         stages: list[NDArray[np.int64] | None] = (
             [None] if warm is not None else growing_samples(problem, settings.seed)
         )

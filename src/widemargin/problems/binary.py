@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class BinaryProblem:
         Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
     """
 
+    kind: ClassVar[str] = "binary problems"
+
     rows: Rows
     y: Vector
     cost: Vector
@@ -42,6 +45,10 @@ class BinaryProblem:
     def watched(self, checkpoint: Callable[[], None]) -> BinaryProblem:
         """Return the same problem, calling `checkpoint` between compiled calls."""
         return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
+
+    def cold_point(self) -> Point:
+        """Return w = 0, b = 0, α = 0."""
+        return Point(np.zeros(self.rows.weights), 0.0, np.zeros(self.rows.count))
 
     def subproblem(self, subset: NDArray[np.int64]) -> BinaryProblem:
         """Return the problem on some examples, their costs raised to stand for all of them."""

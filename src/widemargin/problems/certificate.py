@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Weights: TypeAlias = NDArray[np.float64]
+Intercept: TypeAlias = Any
+"""A number, or an array of one number a class."""
+Duals: TypeAlias = Any
+"""An array, or a sparse one where most dual variables are zero."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +57,10 @@ class Certificate:
 class Point:
     """Weights, intercept and dual variables: what a certificate is computed from.
 
-    ``w`` has an entry for the constant feature, last, when the intercept is penalised.
+    Their shapes are the problem's: w is a vector and b a number in the binary problems, and ``w``
+    has an entry for the constant feature, last, when the intercept is penalised.
     """
 
-    w: NDArray[np.float64]
-    b: float
-    alpha: NDArray[np.float64]
+    w: Weights
+    b: Intercept
+    alpha: Duals
