@@ -2,7 +2,8 @@
 
 1) *Search*, kept between runs: each rival climbs its own ladder of tolerances until it has reached
    the tightest target, one fit a level. A fit may take three times what the fastest rival so far
-   needed (it cannot win any more), and never more than the cap.
+   needed (it cannot win any more), twenty times what widemargin took for the same target, and never
+   more than the cap.
 2) *Comparison*, always measured anew: widemargin with ``tol`` = target takes turns with the rivals
    that were fastest in the search, and the medians of the rounds are compared.
 """
@@ -30,6 +31,8 @@ OPTIMUM_GAP = 1e-10
 OPTIMUM_SECONDS = 600.0
 # A rival slower than this multiple of the fastest known is not followed further.
 HOPELESS = 3.0
+# A rival slower than this multiple of widemargin itself is recorded as slower than that.
+FAR = 20.0
 # All fits of one rival in one cell together may take this multiple of the cap.
 BUDGET = 2.0
 # Fits shorter than this are too noisy to give up on.
@@ -49,6 +52,7 @@ class Timing:
     widemargin: float | None = None
     reached: float | None = None
     rivals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    given_up: float | None = None
     note: str = ""
 
     @property
@@ -61,10 +65,11 @@ class Timing:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster widemargin is than the fastest rival."""
-        if self.best is None or self.widemargin is None:
+        """How many times faster widemargin is than the fastest rival, or more where all gave up."""
+        seconds = self.given_up if self.best is None else self.best[1]
+        if seconds is None or self.widemargin is None:
             return None
-        return self.best[1] / self.widemargin
+        return seconds / self.widemargin
 
 
 class Harness:
@@ -81,6 +86,7 @@ class Harness:
     ) -> None:
         self.sessions, self.records, self.optima = sessions, records, optima
         self.targets, self.cap, self.only = sorted(targets, reverse=True), cap, only
+        self.ours: dict[tuple[Cell, float], float] = {}
 
     def certify(self, cell: Cell) -> bool:
         """Let widemargin compute a cell's optimum unless it is known; tell whether it is now."""
@@ -126,6 +132,7 @@ class Harness:
             if self.reaching(cell, peer, target) is None:
                 best = self.ranking(cell, target)[:1]
                 hopeless = HOPELESS * best[0].seconds if best else math.inf
+                hopeless = min(hopeless, FAR * self.ours.get((cell, target), math.inf))
                 limits.append(min(self.cap, max(SHORTEST_LIMIT, hopeless)))
         return max(limits)
 
@@ -166,6 +173,11 @@ class Harness:
         The optimum must be known before: measured against the best of its own fits, the first
         rival would have reached every target at its loosest tolerance.
         """
+        for session, peer in self.sessions.serving(cell.loss, WIDEMARGIN):
+            for target in self.targets:
+                fit = self.attempt(session, peer["name"], cell, target, self.cap, X, y)
+                if self.suboptimality(cell, fit.primal) <= target:
+                    self.ours[cell, target] = fit.seconds
         for session, peer in self.rivals(cell.loss):
             name = peer["name"]
             while (step := self.next_step(cell, name, peer["levels"])) is not None:
@@ -193,6 +205,19 @@ class Harness:
             # It would fail again: the record counts as having used up the cap.
             return Fit(*cell, name, level, self.cap, None, str(error))
         return Fit(*cell, name, level, seconds, primal(X, y, cell.loss, cell.C, w))
+
+    def given_up(self, cell: Cell, target: float) -> float | None:
+        """Give the seconds after which no rival had reached a target, if none ever did."""
+        longest = []
+        for _, peer in self.rivals(cell.loss):
+            fits = self.records.of(cell, peer["name"]).values()
+            stopped = [fit.seconds for fit in fits if fit.primal is None]
+            if not fits or self.reaching(cell, peer["name"], target) is not None:
+                return None
+            # A rival whose whole ladder fell short would not get there in any time.
+            longest.append(max(stopped, default=math.inf))
+        bound = min(longest, default=math.inf)
+        return bound if math.isfinite(bound) else None
 
     def contenders(self, cell: Cell, target: float) -> list[tuple[Session, str, float]]:
         """Choose the rivals, and their levels, that take part in the comparison.
@@ -223,7 +248,7 @@ class Harness:
         self, cell: Cell, target: float, X: csr_matrix, y: np.ndarray, repeats: int
     ) -> Timing:
         """Time widemargin and the fastest rivals in turns."""
-        timing = Timing(cell, target)
+        timing = Timing(cell, target, given_up=self.given_up(cell, target))
         ours = self.sessions.serving(cell.loss, WIDEMARGIN)
         runs = [(session, peer["name"], target) for session, peer in ours]
         runs += self.contenders(cell, target)

@@ -60,11 +60,16 @@ def row_of(timing: Timing, harness: Harness) -> Row:
         "widemargin_seconds": "" if timing.widemargin is None else f"{timing.widemargin:.5g}",
         "widemargin_suboptimality": "" if timing.reached is None else f"{timing.reached:.2e}",
         "best_rival": best[0] if best else "",
-        "best_rival_seconds": f"{best[1]:.5g}" if best else "",
+        "best_rival_seconds": f"{best[1]:.5g}" if best else seconds_given_up(timing),
         "ratio": "" if timing.ratio is None else f"{timing.ratio:.3f}",
         "rivals": "; ".join(f"{name}: {text}" for name, text in others.items()),
         "note": timing.note,
     }
+
+
+def seconds_given_up(timing: Timing) -> str:
+    """Say for how long the rivals were let run when none reached the target."""
+    return "" if timing.given_up is None else f"over {timing.given_up:.5g}"
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -109,7 +114,8 @@ def summary(rows: Sequence[Row], absent: dict[str, str], skipped: dict[str, str]
         missed = sum(not row["widemargin_seconds"] for row in chosen)
         counts = f"{slow} | {alone} | {missed}"
         lines.append(f"| {target} | {len(compared)} | {mean} | {smallest} | {counts} |")
-    lines += ["", "*no rival*: none reached the target within the cap, counted apart."]
+    lines += ["", "*no rival*: none reached the target in the time it was given: the ratio is"]
+    lines += ["that time's, a lower bound, and counts as such in the mean."]
     lines += ["*missed*: widemargin failed or stopped short of the target.", ""]
     for title, reasons in (("Rivals not available", absent), ("Data not available", skipped)):
         if reasons:
@@ -118,7 +124,10 @@ def summary(rows: Sequence[Row], absent: dict[str, str], skipped: dict[str, str]
     lines += ["## Every cell", "", "| data | loss | C | target | widemargin | best rival | ratio |"]
     lines.append("|---|---|---|---|---|---|---|")
     for row in rows:
-        rival = f"{row['best_rival']} {row['best_rival_seconds']}" if row["best_rival"] else "none"
+        rival = (
+            f"{row['best_rival']} {row['best_rival_seconds']}" if row["best_rival"] else "none, "
+        )
+        rival = rival if row["best_rival"] else f"{rival}{row['best_rival_seconds'] or 'not run'}"
         ours = row["widemargin_seconds"] or row["note"] or "-"
         cell = f"{row['data']} | {row['loss']} | {row['C']} | {row['target']}"
         lines.append(f"| {cell} | {ours} | {rival} | {row['ratio'] or '-'} |")
