@@ -85,5 +85,6 @@ void register_losses(nb::module_& m);
 void register_sweeps(nb::module_& m);
 void register_projections(nb::module_& m);
 void register_svmlight(nb::module_& m);
+void register_robust_path(nb::module_& m);
 
 }  // namespace widemargin

@@ -157,4 +157,5 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_sweeps(m);
   register_projections(m);
   register_svmlight(m);
+  register_robust_path(m);
 }

@@ -7,7 +7,7 @@ import os
 import hypothesis
 import pytest
 
-pytest.register_assert_rewrite("oracle")
+pytest.register_assert_rewrite("oracle", "robust_oracle")
 
 # Derandomised: a failure found once is found again; no deadline, since the machine is shared.
 hypothesis.settings.register_profile(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from widemargin.data.svmlight import load_svmlight as load_svmlight
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
+    from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
     from widemargin.kernels import available_kernels as available_kernels
     from widemargin.kernels import kernels_in_use as kernels_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "LinearSVC": "estimators.linear_svc",
     "LogisticRegression": "estimators.logistic_regression",
+    "RobustSVC": "estimators.robust_svc",
     "Certificate": "problems.certificate",
     "load_svmlight": "data.svmlight",
     "dump_svmlight": "data.svmlight",

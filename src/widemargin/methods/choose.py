@@ -18,25 +18,29 @@ from __future__ import annotations
 from typing import Any
 
 from widemargin.methods.auto_binary import AutoBinary
+from widemargin.methods.auto_robust import AutoRobust
 from widemargin.methods.base import Choice, Method, Progress
 from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.newton import Newton
 from widemargin.methods.proximal_newton import ProximalNewton
+from widemargin.methods.robust_interior_point import RobustInteriorPoint
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.problem import Problem
+from widemargin.problems.robust import RobustProblem
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
     "dual_cd": (DualCD,),
     "newton": (Newton,),
     "proximal_newton": (ProximalNewton,),
-    "interior_point": (InteriorPoint,),
+    "interior_point": (InteriorPoint, RobustInteriorPoint),
 }
 """For each name, its methods: one a kind of problem."""
 
 AUTO: dict[type[Problem], type[Choice]] = {
     BinaryProblem: AutoBinary,
+    RobustProblem: AutoRobust,
 }
 """For each kind of problem, who chooses when the user does not."""
 

@@ -1,0 +1,310 @@
+"""RobustSVC: support vector machines that are good under every distribution near the data's."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from widemargin.data.rows import Rows
+from widemargin.data.validation import (
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+    plain,
+    validate_rows,
+)
+from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.one_vs_rest import solve_all
+from widemargin.methods.choose import choice_of
+from widemargin.problems.certificate import Point
+from widemargin.problems.losses import Loss
+from widemargin.problems.norms import NORMS
+from widemargin.problems.robust import RobustProblem
+from widemargin.run import Record, Solution
+
+Vector = NDArray[np.float64]
+
+
+class RobustSVC(LinearClassifier):
+    """Train a support vector machine that is robust against shifts of the data.
+
+    Minimises the largest expected hinge loss over all distributions within a Wasserstein distance
+    ``radius`` of the data, plus ``l2/2 ‖w‖²``. That is the convex problem
+    ``min ε λ + Σ p_i max(1 − m_i, 1 + m_i − κ λ, 0) + l2/2 ‖w‖²`` over ‖w‖ ≤ λ, with margins
+    ``m_i = y_i (w·x_i + b)``, ε the radius, κ the label cost and p_i the weights, which sum to one.
+    Several classes are trained one against the rest.
+
+    Parameters
+    ----------
+    radius : float, default=0.1
+        How far mass may be moved, on average over the examples. Moving an example costs the
+        distance of its features, in the norm dual to `norm`, times the mass moved. 0 is the plain
+        hinge loss.
+    label_cost : float, default=inf
+        What flipping the label of an example costs; infinite if the labels are trusted.
+    norm : {1, 2, inf}, default=2
+        The norm of w that is charged. Features are moved in the dual norm: 1 allows every feature
+        of an example to move by the same amount and makes w sparse, inf allows a single feature
+        at a time to move and spreads w.
+    l2 : float, default=0.0
+        Penalty on ‖w‖², besides robustness.
+    tol : float, default=1e-4
+        Relative duality gap, (P − D)/P, at which training stops.
+    fit_intercept : bool, default=True
+        Whether to train an intercept; it is neither penalised nor charged.
+    class_weight : dict or "balanced", optional
+        Factors on the weights of each class.
+    solver : {"auto", "interior_point", "hybrid", "isg", "ippa", "gs_admm"}, default="auto"
+        How the problem is solved; the answer is the same to within ``tol``.
+    max_iter : int, default=1000
+        Sweeps or steps at most.
+    time_limit : float, optional
+        Seconds at most for each binary problem.
+    warm_start : bool, default=False
+        Start from the previous fit.
+    n_jobs : int, optional
+        Threads for several classes; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the order in which examples are visited.
+    verbose : int, default=0
+        Show a progress bar.
+    callback : callable, optional
+        Called as ``callback(class_name, record)`` at every check of the certificate; training
+        stops if it returns True.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    price_ : ndarray of shape (1,) or (n_classes,)
+        λ, the loss that a unit of radius costs: the slope of the objective in the radius.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        The dual variables times the labels, (keep_i − flip_i) y_i, in the order of the rows of X.
+    flip_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        The mass of each example whose label the worst distribution flips.
+    support_ : ndarray
+        Rows with a dual variable that is not zero for some class.
+    certificate_ : Certificate
+        Primal value, dual value and gap, computed from the data and the above.
+    certificates_ : list of Certificate
+        One for each row of ``coef_``.
+    n_iter_ : ndarray of shape (1,) or (n_classes,)
+    status_ : list of str
+        "converged", "iteration_limit", "time_limit", "interrupted" or "stalled".
+    solver_ : str
+        Which methods ran, and why.
+    history_ : list of dict
+        For each binary problem, columns of what every check saw.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import RobustSVC
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RobustSVC(radius=0.05, label_cost=2, tol=1e-8).fit(scale(X), y)
+    >>> model.certificate_.relative_gap <= 1e-8
+    True
+    >>> round(float(model.primal_[0]), 4)
+    0.2247
+    """
+
+    def __init__(
+        self,
+        radius: float = 0.1,
+        *,
+        label_cost: float = np.inf,
+        norm: float = 2,
+        l2: float = 0.0,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+        callback: Callable[[str, Record], object] | None = None,
+    ) -> None:
+        self.radius = radius
+        self.label_cost = label_cost
+        self.norm = norm
+        self.l2 = l2
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RobustSVC:
+        """Train on examples X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            float32 or float64, C order or CSR, is read in place; anything else is converted.
+        y : array-like of shape (n_samples,)
+            Labels: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 means the same as the row given twice.
+
+        Returns
+        -------
+        self
+        """
+        # 1) the arguments, before any work
+        self._check_arguments()
+        rows, y = validate_rows(self, X, y)
+        given = check_sample_weight(sample_weight, rows.count)
+        classes, codes = encode_labels(y)
+        weight = class_costs(1.0, classes, codes, self.class_weight, given)
+        for place, label in enumerate(classes):
+            if not weight[codes == place].any():
+                raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+        weight = weight / weight.sum()
+
+        # 2) one problem a class, or one for two classes
+        positives = [1] if classes.size == 2 else list(range(classes.size))
+
+        def problem(positive: int) -> RobustProblem:
+            return self._problem(rows, np.where(codes == positive, 1.0, -1.0), weight)
+
+        solutions = solve_all(
+            [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
+            self._robust_warm_points(classes, rows, problem, positives),
+            [str(classes[p]) for p in positives],
+            solver=self.solver,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            time_limit=self.time_limit,
+            callback=self.callback,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_jobs=self.n_jobs,
+            verbose=bool(self.verbose),
+        )
+        self._keep_robust(classes, codes, positives, rows, problem, solutions)
+        self._warn(classes, positives, solutions)
+        return self
+
+    def _problem(self, rows: Rows, signs: Vector, weight: Vector) -> RobustProblem:
+        return RobustProblem(
+            rows,
+            signs,
+            weight,
+            float(self.radius),
+            float(self.label_cost),
+            float(self.norm),
+            float(self.l2),
+            bool(self.fit_intercept),
+        )
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError("the robust problem is not a loss over fixed examples")
+
+    def _check_arguments(self) -> None:
+        def number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
+            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not real or not allowed(float(value)):
+                raise ValueError(f"{name} must be {what}; got {value!r}")
+
+        def finite(value: float) -> bool:
+            return value >= 0.0 and math.isfinite(value)
+
+        def positive(value: float) -> bool:
+            return value > 0.0 and math.isfinite(value)
+
+        number("radius", self.radius, finite, "a finite number, not negative")
+        number("label_cost", self.label_cost, lambda v: v > 0.0, "a positive number or infinity")
+        number("norm", self.norm, lambda v: v in NORMS, "1, 2 or infinity")
+        number("l2", self.l2, finite, "a finite number, not negative")
+        number("tol", self.tol, positive, "a positive finite number")
+        if self.time_limit is not None:
+            number("time_limit", self.time_limit, positive, "a positive finite number")
+        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
+        if not whole or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
+        for name in ("fit_intercept", "warm_start"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        if self.n_jobs is not None and (
+            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
+        ):
+            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
+        choice_of(self.solver, RobustProblem)
+
+    def _robust_warm_points(
+        self,
+        classes: NDArray[Any],
+        rows: Rows,
+        problem: Callable[[int], RobustProblem],
+        positives: list[int],
+    ) -> list[Point | None]:
+        cold: list[Point | None] = [None] * len(positives)
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return cold
+        if self.coef_.shape != (len(positives), rows.features) or not np.array_equal(
+            self.classes_, classes
+        ):
+            return cold
+        points: list[Point | None] = []
+        for place, positive in enumerate(positives):
+            w, b = self.coef_[place], float(self.intercept_[place])
+            this = problem(positive)
+            if self.dual_coef_.shape[1] == rows.count:
+                flip = self.flip_coef_[place]
+                keep = self.dual_coef_[place] * this.y + flip
+                points.append(Point(w, b, np.stack([keep, flip])))
+            else:
+                points.append(this.point_at(w, b))
+        return points
+
+    def _keep_robust(
+        self,
+        classes: NDArray[Any],
+        codes: NDArray[Any],
+        positives: list[int],
+        rows: Rows,
+        problem: Callable[[int], RobustProblem],
+        solutions: list[Solution],
+    ) -> None:
+        self.classes_ = classes
+        self.coef_ = np.array([s.w for s in solutions])
+        self.intercept_ = np.array([float(s.b) for s in solutions])
+        self.dual_coef_ = np.empty((len(solutions), rows.count))
+        self.flip_coef_ = np.empty((len(solutions), rows.count))
+        self.price_ = np.empty(len(solutions))
+        for place, (positive, solution) in enumerate(zip(positives, solutions, strict=True)):
+            this = problem(positive)
+            self.dual_coef_[place] = (solution.alpha[0] - solution.alpha[1]) * this.y
+            self.flip_coef_[place] = solution.alpha[1]
+            scores = rows.scores(solution.w)
+            self.price_[place] = this.worst_loss(solution.w, float(solution.b), scores)[1]
+        used = (self.dual_coef_ != 0.0) | (self.flip_coef_ != 0.0)
+        self.support_ = np.flatnonzero(used.any(axis=0))
+        self.primal_ = np.array([s.certificate.primal for s in solutions])
+        self.dual_ = np.array([s.certificate.dual for s in solutions])
+        self.n_iter_ = np.array([s.iterations for s in solutions])
+        self.status_ = [s.status.name.lower() for s in solutions]
+        self.history_ = [s.history() for s in solutions]
+        self.solver_ = solutions[0].solver
+        if len({s.solver for s in solutions}) > 1:
+            self.solver_ = "; ".join(
+                f"{classes[p]}: {s.solver}" for p, s in zip(positives, solutions, strict=True)
+            )

@@ -1,0 +1,296 @@
+"""Primal-dual interior point for the robust problem, with the structure used (MATHEMATICS, §6).
+
+Each example has the slacks of its three pieces and a multiplier for each; all of them are eliminated
+example by example. What is left is one matrix of the order of the weights, Σ g_i x_i x_iᵀ plus a
+border for λ (and b), to which the constraint ‖w‖ ≤ λ adds a diagonal and one rank. A step forms and
+factorises it once and solves twice, after Mehrotra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.methods.norm_cones import CONES, NormCone
+from widemargin.problems.certificate import Point
+from widemargin.problems.norms import norm_of
+from widemargin.problems.robust import RobustProblem
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+LARGEST_SYSTEM = 4000
+"""Weights up to which the matrix is formed: 128 MB, and a factorisation of about a second."""
+
+_TO_BOUNDARY = 0.99
+
+_WEIGHT_OF_CONE = 0.1
+"""Of the constraint ‖w‖ ≤ λ on the central path, where the examples together have 2 or 3."""
+
+
+@dataclass(eq=False)
+class RobustInteriorPointState:
+    """The iterate, strictly inside all bounds."""
+
+    problem: RobustProblem
+    w: Vector
+    b: float
+    price: float
+    path: Matrix
+    """Slacks above, below, loss and multipliers keep, flip, rest: one row each."""
+    margins: Vector
+    cone: NormCone | None
+    kept: NDArray[np.int64] | None
+    count: int
+    direction: Matrix = field(repr=False)
+    active: int = 0
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+    best_gap: float = np.inf
+    stalled_steps: int = 0
+
+    @property
+    def point(self) -> Point:
+        """The current point, with zeros for the examples that were left out."""
+        alpha = np.zeros((2, self.count))
+        alpha[:, slice(None) if self.kept is None else self.kept] = self.path[3:5]
+        return Point(self.w, self.b, alpha)
+
+
+class RobustInteriorPoint:
+    """Follow the central path of the robust problem; 15 to 40 steps, whatever the data."""
+
+    name = "interior_point"
+    serves = RobustProblem
+
+    def refuses(self, problem: RobustProblem) -> str | None:
+        """Serve while the matrix in the weights can be formed."""
+        if problem.rows.weights > LARGEST_SYSTEM:
+            return (
+                f"solver 'interior_point' forms a matrix in the weights and serves at most "
+                f"{LARGEST_SYSTEM} of them here, not {problem.rows.weights}; "
+                "the nearest solver that serves this problem is 'hybrid'"
+            )
+        return None
+
+    def start(
+        self, problem: RobustProblem, warm: Point | None, settings: Settings
+    ) -> RobustInteriorPointState:
+        """Start at w = 0, or at warm weights if they are better, with products p_i/(Σ 1/slack)."""
+        count, kept = problem.rows.count, None
+        if not (problem.weight > 0.0).all():
+            kept = np.flatnonzero(problem.weight > 0.0).astype(np.int64)
+            problem = problem.subproblem(kept)
+        n = problem.rows.count
+        w, b, scores = np.zeros(problem.rows.weights), 0.0, np.zeros(n)
+        if warm is not None:
+            warm_b = float(warm.b) if problem.free_intercept else 0.0
+            warm_scores = problem.rows.scores(warm.w)
+            if problem.primal(warm.w, warm_b, warm_scores) < problem.primal(w, 0.0, scores):
+                w, b, scores = warm.w.copy(), warm_b, warm_scores
+        margins = problem.y * (scores + b)
+        length = norm_of(w, problem.norm)
+        price = max(1.0, 1.5 * length, problem.best_price(margins, length))
+        path = np.zeros((6, n))
+        loss = problem.losses(margins, price) + 1.0
+        path[0], path[2] = margins + loss - 1.0, loss
+        inverse = 1.0 / path[0] + 1.0 / loss
+        if problem.flips:
+            path[1] = loss - 1.0 - margins + problem.label_cost * price
+            inverse += 1.0 / path[1]
+        product = problem.weight / inverse
+        path[3] = product / path[0]
+        share = problem.radius
+        if problem.flips:
+            path[4] = product / path[1]
+            flipped = problem.label_cost * float(path[4].sum())
+            if flipped > 0.5 * problem.radius:
+                path[3:5] *= 0.5 * problem.radius / flipped
+            share -= problem.label_cost * float(path[4].sum())
+        path[5] = problem.weight - path[3] - path[4]
+        cone = CONES[problem.norm](w, price, share) if problem.radius > 0.0 and w.size else None
+        return RobustInteriorPointState(
+            problem, w, b, price, path, margins, cone, kept, count, np.zeros_like(path), active=n
+        )
+
+    def advance(self, state: RobustInteriorPointState) -> None:
+        """Take one predictor-corrector step."""
+        problem, cone, path = state.problem, state.cone, state.path
+        rows, y, free = problem.rows, problem.y, problem.free_intercept
+        flips, label_cost = problem.flips, problem.label_cost if problem.flips else 0.0
+        d, n = rows.weights, rows.count
+        raised = label_cost * state.price
+
+        # 1) residuals of the conditions of w, b and λ
+        difference = path[3] - path[4]
+        residual = np.zeros(d + 2)
+        residual[:d] = problem.l2 * state.w - rows.combine(difference, y)
+        if free:
+            residual[d] = -float(difference @ y)
+        if cone is not None:
+            cone.prepare(state.w, state.price)
+            multipliers, share = cone.multipliers()
+            residual[:d] -= multipliers
+            residual[d + 1] = problem.radius - label_cost * float(path[4].sum()) - share
+        # Products are aimed at μ times the weight of the example; the constraint has a weight too.
+        share_of_cone = 0.0 if cone is None else _WEIGHT_OF_CONE / cone.degree
+        weight = (3.0 if flips else 2.0) + (0.0 if cone is None else _WEIGHT_OF_CONE)
+        gap = _products(path) + (0.0 if cone is None else cone.gap())
+        mu = gap / weight
+
+        # 2) the matrix, once for both solves
+        curvature, mixed = np.empty(n), np.zeros(n)
+        corner = core.robust_curvature(path, flips, label_cost, curvature, mixed)
+        system = _System(problem, curvature, mixed, corner, cone)
+        if not system.factorised:
+            state.finished = True
+            return
+        pulls = np.empty(n)
+
+        def solve(target: float, corrects: bool) -> tuple[Vector, Vector, tuple[float, ...]]:
+            """Solve for the step towards equal products; return it, its slopes and its reach."""
+            earlier = state.direction if corrects else None
+            total = core.robust_pull(path, flips, state.margins, raised, target, earlier, pulls)
+            right = -residual
+            right[:d] += rows.combine(pulls, y)
+            if free:
+                right[d] += float(pulls @ y)
+            if cone is not None:
+                pull_w, pull_price = cone.pull(share_of_cone * target, corrects)
+                right[:d] += pull_w
+                right[d + 1] += label_cost * total + pull_price
+            step = system.solve(right)
+            slopes = y * (rows.scores(step[:d]) + step[d])
+            reach = core.robust_direction(
+                path,
+                flips,
+                state.margins,
+                raised,
+                target,
+                corrects,
+                slopes,
+                label_cost * float(step[d + 1]),
+                state.direction,
+            )
+            falls = (0.0, 0.0) if cone is None else cone.direct(step[:d], float(step[d + 1]))
+            slack, multiplier = max(reach[0], falls[0]), max(reach[1], falls[1])
+            return step, slopes, (slack, multiplier, *reach[2:])
+
+        # 3) predictor: how far would μ fall if it were aimed at zero?
+        _, _, reach = solve(0.0, False)
+        slack, multiplier = self._lengths(problem, reach, 1.0)
+        aimed = _products(path) + slack * reach[2] + multiplier * reach[3]
+        aimed += slack * multiplier * reach[4]
+        if cone is not None:
+            aimed += cone.gap_after(slack, multiplier)
+        # 4) corrector
+        step, slopes, reach = solve((max(aimed, 0.0) / gap) ** 3 * mu, True)
+        slack, multiplier = self._lengths(problem, reach, _TO_BOUNDARY)
+        if not (np.isfinite(step).all() and np.isfinite(slack * multiplier)):
+            state.finished = True
+            return
+        state.w = state.w + slack * step[:d]
+        state.b += slack * float(step[d])
+        state.price += slack * float(step[d + 1])
+        products = core.robust_move(
+            path, flips, state.direction, state.margins, slopes, slack, multiplier
+        )
+        if cone is not None:
+            cone.move(slack, multiplier)
+            products += cone.gap()
+        state.passes += 6
+
+        # 5) judge
+        self._judge(state, products, (1.0 - multiplier) * residual)
+
+    @staticmethod
+    def _lengths(
+        problem: RobustProblem, reach: tuple[float, ...], fraction: float
+    ) -> tuple[float, float]:
+        slack = min(1.0, fraction / reach[0]) if reach[0] > 0.0 else 1.0
+        multiplier = min(1.0, fraction / reach[1]) if reach[1] > 0.0 else 1.0
+        if problem.l2 > 0.0 or problem.norm != 1.0:
+            # With a penalty w is in the conditions of both sides, and one length must serve both;
+            # without one, two lengths pay for norm 1 and lose the path for the others (measured).
+            slack = multiplier = min(slack, multiplier)
+        return slack, multiplier
+
+    @staticmethod
+    def _judge(state: RobustInteriorPointState, gap: float, residual: Vector) -> None:
+        """Estimate the relative gap; what is left of the residuals counts as far as w reaches."""
+        problem = state.problem
+        price = max(state.price, 0.0)
+        primal = problem.radius * price + 0.5 * problem.l2 * float(state.w @ state.w)
+        primal += float(problem.weight @ problem.losses(state.margins, price))
+        gap += float(np.abs(residual[:-2]) @ np.abs(state.w)) + abs(residual[-2] * state.b)
+        gap += abs(float(residual[-1])) * price
+        state.expected_gap = gap / primal if primal > 0.0 else np.inf
+        state.stalled_steps = state.stalled_steps + 1 if gap > 0.97 * state.best_gap else 0
+        state.best_gap = min(gap, state.best_gap)
+        state.finished = state.stalled_steps >= 10 or not np.isfinite(gap)
+
+
+class _System:
+    """The matrix in (w, b, λ), scaled to a unit diagonal, factorised, with refined solutions."""
+
+    def __init__(
+        self,
+        problem: RobustProblem,
+        curvature: Vector,
+        mixed: Vector,
+        corner: float,
+        cone: NormCone | None,
+    ) -> None:
+        rows, free = problem.rows, problem.free_intercept
+        d = rows.weights
+        self.used = np.ones(d + 2, dtype=bool)
+        self.used[d], self.used[d + 1] = free, cone is not None
+        place = d + int(free)
+        side = place + int(cone is not None)
+        matrix = rows.gram(curvature, free)
+        np.einsum("ii->i", matrix)[:d] += problem.l2
+        if cone is not None:
+            bordered = np.zeros((side, side))
+            bordered[:place, :place] = matrix
+            matrix = bordered
+            if problem.flips:
+                border = rows.combine(mixed, problem.y)
+                matrix[:d, place] = matrix[place, :d] = border
+                if free:
+                    matrix[d, place] = matrix[place, d] = float(mixed @ problem.y)
+                matrix[place, place] = corner
+            cone.add_to(matrix, place)
+        diagonal = np.einsum("ii->i", matrix)
+        # A weight that nothing holds (an empty column without penalty) stays where it is.
+        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        matrix *= self.scale
+        matrix *= self.scale[:, None]
+        self.matrix = matrix
+        self.factorised = False
+        for extra in (0.0, 1e-14, 1e-12, 1e-10):
+            shifted = matrix.copy()
+            np.einsum("ii->i", shifted)[:] += extra
+            self.factor, info = dpotrf(shifted, lower=0, overwrite_a=1)
+            if info == 0:
+                self.factorised = True
+                return
+
+    def solve(self, right: Vector) -> Vector:
+        """Return the step, with zeros for what is not part of the system."""
+        scaled = right[self.used] * self.scale
+        solution = dpotrs(self.factor, scaled, lower=0)[0]
+        for _ in range(2):
+            solution += dpotrs(self.factor, scaled - self.matrix @ solution, lower=0)[0]
+        step = np.zeros(right.size)
+        step[self.used] = solution * self.scale
+        return step
+
+
+def _products(path: Matrix) -> float:
+    return float(np.vdot(path[:3], path[3:]))
