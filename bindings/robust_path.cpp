@@ -1,7 +1,8 @@
+#include "kernels/robust_path.hpp"
+
 #include <nanobind/stl/optional.h>
 
 #include "arrays.hpp"
-#include "kernels/robust_path.hpp"
 
 namespace widemargin {
 namespace {

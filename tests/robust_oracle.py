@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,8 @@ class RobustOracle:
     def dual(self, keep: Vector, flip: Vector) -> float:
         """D of dual variables that must be feasible."""
         slack = 1e-12
-        assert (keep >= 0.0).all() and (flip >= 0.0).all()
+        assert (keep >= 0.0).all()
+        assert (flip >= 0.0).all()
         assert (keep + flip <= self.p * (1.0 + slack)).all()
         if self.intercept:
             assert abs(float((keep - flip) @ self.y)) <= 1e-12
@@ -92,8 +94,8 @@ class RobustOracle:
         keep = model.dual_coef_[row] * self.y + flip
         D = self.dual(np.where(np.abs(keep) < 1e-17, 0.0, keep), flip)
         rounding = 1e-11 * max(1.0, P)
-        assert D <= P + rounding
-        assert P - D <= tol * P + rounding
+        assert P + rounding >= D
+        assert tol * P + rounding >= P - D
         assert abs(model.primal_[row] - P) <= rounding
         assert abs(model.dual_[row] - D) <= 1e-10 * max(1.0, P)
 
@@ -109,7 +111,10 @@ class RobustOracle:
             losses = cp.maximum(losses, 1.0 + m - self.label_cost * price)
         objective = self.radius * price + self.p @ losses + 0.5 * self.l2 * cp.sum_squares(w)
         problem = cp.Problem(cp.Minimize(objective), [cp.norm(w, self.norm) <= price])
-        problem.solve(solver=cp.CLARABEL, **SETTINGS)
+        with warnings.catch_warnings():
+            # Eleven digits are more than it can promise; the comparison needs eight.
+            warnings.simplefilter("ignore")
+            problem.solve(solver=cp.CLARABEL, **SETTINGS)
         return float(problem.value)
 
 

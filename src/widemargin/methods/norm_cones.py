@@ -7,6 +7,7 @@ carry their own residuals, so that a slack near zero keeps its digits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +20,9 @@ Matrix = NDArray[np.float64]
 class NormCone(Protocol):
     """What the interior point asks of ‖w‖ ≤ λ."""
 
-    degree: int
-    """How many products of slack and multiplier there are."""
+    @property
+    def degree(self) -> int:
+        """How many products of slack and multiplier there are."""
 
     def multipliers(self) -> tuple[Vector, float]:
         """Return what the constraint contributes to the conditions of w and of λ."""
@@ -322,11 +324,12 @@ def _fall(x: Vector, dx: Vector) -> float:
     if squared <= 0.0:
         return max(0.0, -float(dx[0] / x[0]))
     root = np.sqrt(squared)
-    if b <= 0.0:
-        largest = (root - b) / c
-    else:
-        largest = -a / (b + root)
+    largest = (root - b) / c if b <= 0.0 else -a / (b + root)
     return max(0.0, float(largest), -float(dx[0] / x[0]))
 
 
-CONES = {1.0: SumCone, 2.0: RoundCone, np.inf: BoxCone}
+CONES: dict[float, Callable[[Vector, float, float], NormCone]] = {
+    1.0: SumCone,
+    2.0: RoundCone,
+    np.inf: BoxCone,
+}

@@ -1,14 +1,15 @@
 """Primal-dual interior point for the robust problem, with the structure used (MATHEMATICS, §6).
 
-Each example has the slacks of its three pieces and a multiplier for each; all of them are eliminated
-example by example. What is left is one matrix of the order of the weights, Σ g_i x_i x_iᵀ plus a
-border for λ (and b), to which the constraint ‖w‖ ≤ λ adds a diagonal and one rank. A step forms and
-factorises it once and solves twice, after Mehrotra.
+Each example has the slacks of its three pieces and a multiplier for each; all of them are
+eliminated example by example. What is left is one matrix of the weights, Σ g_i x_i x_iᵀ
+plus a border for λ (and b), to which the constraint ‖w‖ ≤ λ adds a diagonal and one rank. A step
+forms and factorises it once and solves twice, after Mehrotra.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class RobustInteriorPoint:
     """Follow the central path of the robust problem; 15 to 40 steps, whatever the data."""
 
     name = "interior_point"
-    serves = RobustProblem
+    serves: ClassVar[type[Any]] = RobustProblem
 
     def refuses(self, problem: RobustProblem) -> str | None:
         """Serve while the matrix in the weights can be formed."""

@@ -140,7 +140,9 @@ class RobustProblem:
         b = b if self.free_intercept else 0.0
         margins = self.y * (scores + b)
         price = self.worst_loss(w, b, scores)[1]
-        flipped = 1.0 + margins - self.label_cost * price if self.flips else np.full_like(margins, -1.0)
+        flipped = np.full_like(margins, -1.0)
+        if self.flips:
+            flipped = 1.0 + margins - self.label_cost * price
         kept = 1.0 - margins
         alpha = np.zeros((2, margins.size))
         alpha[0] = np.where((kept > 0.0) & (kept >= flipped), self.weight, 0.0)
