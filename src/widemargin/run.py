@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.blas import one_blas_thread
 from widemargin.interrupt import Interrupt
 from widemargin.methods.base import Choice, Progress, Settings
 from widemargin.problems.certificate import Certificate, Duals, Intercept, Point, Weights
@@ -215,7 +216,7 @@ def run(
             tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             last_told = time.perf_counter()
 
-    with watch:
+    with watch, one_blas_thread():
         try:
             checkpoint()
             state = method.start(watched, warm, settings)

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from joblib import effective_n_jobs
 
+from widemargin.blas import one_blas_thread
 from widemargin.interrupt import Interrupt
 from widemargin.methods.choose import choice_of
 from widemargin.problems.certificate import Point
@@ -38,6 +39,7 @@ def solve_all(
     interrupt = Interrupt()
     with ExitStack() as stack:
         stack.enter_context(interrupt)
+        stack.enter_context(one_blas_thread())
         bar = stack.enter_context(ProgressBar(list(titles), tol)) if verbose else None
 
         def solve(place: int) -> Solution:

@@ -21,6 +21,9 @@ _ENTRIES_PER_CALL = 8_000_000
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
 
+_MOST_NARROW = 10
+"""Sweeps over some examples after which all are looked at again, if the few seem done."""
+
 _EXTRAPOLATE_AFTER = 16
 """Visited values per weight after which the search along the sweeps is worth its price."""
 
@@ -61,6 +64,8 @@ class DualCDState:
     since_extrapolation: int = 0
     extrapolations: int = 0
     steps: int = 0
+    narrow_sweeps: int = 0
+    wanted_gap: float = np.inf
     last_gap: float = np.inf
     primal: float = 0.0
 
@@ -146,11 +151,25 @@ class DualCD:
             state.w[:] = problem.rows.combine(state.alpha, problem.y)
         if state.active == state.count:
             state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
-        elif state.expected_gap <= state.settings.tol or state.active == 0 or self._stale(state):
+        elif self._done_with_active(state) or state.active == 0 or self._stale(state):
             state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
             state.active = state.count
             state.shrink_high, state.shrink_low = np.inf, -np.inf
             self._mark(state)
+
+    def _done_with_active(self, state: DualCDState) -> bool:
+        """Whether all examples should have a say again: the gap over the active ones is small.
+
+        When opening up did not end the run, the guess was too hopeful, and sweeps over the few are
+        cheap: the next time it has to be half as large, or many sweeps later.
+        """
+        state.narrow_sweeps += 1
+        if state.expected_gap > state.settings.tol:
+            return False
+        if state.expected_gap > state.wanted_gap and state.narrow_sweeps < _MOST_NARROW:
+            return False
+        state.wanted_gap, state.narrow_sweeps = 0.5 * state.expected_gap, 0
+        return True
 
     def _stale(self, state: DualCDState) -> bool:
         """Whether the intercept may have moved too far since examples were left out."""
