@@ -15,7 +15,7 @@ import pytest
 from widemargin import LinearSVC
 
 
-@pytest.mark.parametrize(("first", "second"), permutations([True, False, "penalised"], 2))
+@pytest.mark.parametrize(("first", "second"), list(permutations([True, False, "penalised"], 2)))
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_warm_start_equals_cold_start(loss: str, first: Any, second: Any) -> None:
     random = np.random.default_rng(0)
