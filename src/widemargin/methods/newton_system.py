@@ -24,6 +24,8 @@ _FAR = 500
 
 _SAMPLE_PER_WEIGHT = 10
 _SAMPLE_GROWTH = 4
+_LAST_PER_WEIGHT = 50
+"""Rows a weight that the largest sample should have; with fewer in a quarter it is a third."""
 
 SAMPLE_ERROR = 2.0
 """A sample is left when a step gains less than this times its statistical error, d/m of P."""
@@ -185,6 +187,8 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
     smallest = max(_SAMPLE_PER_WEIGHT * weights, 500)
     random = np.random.default_rng(seed)
     size = count // _SAMPLE_GROWTH
+    if size < _LAST_PER_WEIGHT * weights:
+        size = count // 3
     while size >= smallest:
         # One row from each of `size` equal stretches: as random as it needs to be, in order, and
         # without a permutation of all rows.
