@@ -6,6 +6,7 @@ import numbers
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -31,12 +32,17 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
         "dtype": [np.float64, np.float32],
         "ensure_all_finite": False,
     }
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
-        # Whole numbers need none of the checks that cost more than a small fit.
-        X = validate_data(estimator, X, **options)
-        check_consistent_length(X, y)
-    else:
+    if not _is_plain_column(y):
         X, y = validate_data(estimator, X, y, **options)
+    else:
+        # What is as it should be needs none of the checks that cost more than a small fit.
+        if _is_plain_matrix(X):
+            estimator.n_features_in_ = X.shape[1]
+            if hasattr(estimator, "feature_names_in_"):
+                del estimator.feature_names_in_
+        else:
+            X = validate_data(estimator, X, **options)
+        check_consistent_length(X, y)
     X = as_rows_array(X)
     rows = Rows.of(X)
     if not rows.is_finite():
@@ -46,6 +52,20 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, Any]:
             f"row {worst} of X is so long that its squared norm overflows; scale the features"
         )
     return rows, y
+
+
+def _is_plain_column(y: Any) -> bool:
+    """Whether y is an array of finite numbers, one an example."""
+    if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
+        return False
+    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
+
+
+def _is_plain_matrix(X: Any) -> bool:
+    """Whether X is an array or a CSR matrix of floats with at least one row and one column."""
+    if type(X) not in (np.ndarray, sp.csr_matrix, sp.csr_array) or X.ndim != 2:
+        return False
+    return X.dtype in (np.float64, np.float32) and min(X.shape) > 0
 
 
 def plain(label: Any) -> Any:
