@@ -229,3 +229,14 @@ def test_views_check_what_they_are_given() -> None:
         core.csr_rows(np.ones(1), np.zeros(1, np.int32), np.array([0, 1], np.int64), 1, 0.0)
     with pytest.raises(ValueError, match="row pointers are empty"):
         core.csr_rows(np.ones(0), np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_taking_from_what_was_taken(sparse: bool) -> None:
+    X = np.arange(20.0).reshape(5, 4) % 7
+    rows = Rows.of(sp.csr_matrix(X) if sparse else X)
+    first, second = np.array([4, 1, 3]), np.array([2, 0])
+    taken = rows.take(first).take(second)
+    np.testing.assert_array_equal(taken.scores(np.ones(4)), X[first][second].sum(axis=1))
+    shifted = rows.take(first).with_constant(2.0).take(second)
+    np.testing.assert_array_equal(shifted.scores(np.ones(5)), X[first][second].sum(axis=1) + 2.0)

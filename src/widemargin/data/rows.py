@@ -83,6 +83,7 @@ class Rows:
     view: core.Rows
     checkpoint: Callable[[], None] = no_checkpoint
     _kept: dict[str, Vector] = field(default_factory=dict)
+    _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
 
     @classmethod
     def of(cls, X: Any) -> Rows:
@@ -131,11 +132,18 @@ class Rows:
 
     def with_constant(self, value: float) -> Rows:
         """Append a constant feature to every row (a penalised intercept)."""
-        return Rows(self.view.with_bias(value), self.checkpoint)
+        source = self._taken_from
+        if source is not None:
+            source = (source[0].with_bias(value), source[1])
+        return Rows(self.view.with_bias(value), self.checkpoint, _taken_from=source)
 
     def take(self, subset: NDArray[np.int64]) -> Rows:
-        """View some of the rows, without copying them."""
-        return Rows(self.view.take(subset), self.checkpoint)
+        """View some of the rows, or some of those taken already, without copying them."""
+        whole = self.view
+        if self._taken_from is not None:
+            whole, taken = self._taken_from
+            subset = taken[subset]
+        return Rows(whole.take(subset), self.checkpoint, _taken_from=(whole, subset))
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         """Yield row ranges short enough for one compiled call, with a checkpoint after each."""

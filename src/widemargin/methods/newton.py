@@ -103,7 +103,12 @@ class Newton:
 
         # 2) direction
         direction, direction_b = state.system.direction(
-            problem, curvature, gradient, gradient_b, 0.02 * state.settings.tol * state.primal
+            problem,
+            curvature,
+            gradient,
+            gradient_b,
+            0.02 * state.settings.tol * state.primal,
+            level=2.0 if loss.name == "squared_hinge" else None,
         )
         slopes = problem.rows.scores(direction)
         share = problem.rows.count / state.whole.rows.count

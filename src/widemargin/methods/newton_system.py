@@ -22,6 +22,9 @@ _MOST_STEPS = 30
 _FAR = 500
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
+_FEW_CHANGES = 0.3
+"""Examples come and gone, as a share of those there, up to which the matrix follows them."""
+
 _SAMPLE_PER_WEIGHT = 10
 _SAMPLE_GROWTH = 4
 _LAST_PER_WEIGHT = 50
@@ -42,6 +45,7 @@ class NewtonSystem:
 
     factor: NDArray[np.float64] | None = None
     failures: int = 0
+    sums: CurvedRows | None = None
     residual: Vector | None = None
     """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
 
@@ -52,11 +56,15 @@ class NewtonSystem:
         gradient: Vector,
         gradient_b: float,
         accuracy: float,
+        level: float | None = None,
     ) -> tuple[Vector, float]:
         """Return p and its intercept part.
 
         Parameters
         ----------
+        level : float, optional
+            Given if h_i is either zero or this multiple of the cost of example i: the matrix then
+            changes only by the examples that came or went.
         accuracy : float
             Half the squared residual that does no harm.
         """
@@ -70,14 +78,25 @@ class NewtonSystem:
                 problem, curvature, right, lambda r: r / diagonal, accuracy, 100
             )
         else:
-            solution = self._with_factor(problem, curvature, right, accuracy)
+            solution = self._with_factor(problem, curvature, right, accuracy, level)
         return (solution[:-1], float(solution[-1])) if free else (solution, 0.0)
 
     def _with_factor(
-        self, problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float
+        self,
+        problem: BinaryProblem,
+        curvature: Vector,
+        right: Vector,
+        accuracy: float,
+        level: float | None,
     ) -> Vector:
         factor = self.factor
-        if factor is not None and self.failures < 2 and _matrix_is_dear(problem):
+        dear = _matrix_is_dear(problem)
+        sums = None
+        # On the rounded hinge many come and go with every step; it has to be worth the looking.
+        if level is not None and (dear or problem.loss.smooth):
+            sums = CurvedRows.following(self.sums, problem, curvature)
+        cheap = sums is not None and sums.share <= _FEW_CHANGES
+        if factor is not None and self.failures < 2 and not cheap and dear:
             solution, self.residual, steps = _conjugate_gradients(
                 problem,
                 curvature,
@@ -90,7 +109,11 @@ class NewtonSystem:
                 return solution
             self.failures += 1
         self.residual = None
-        matrix = problem.rows.gram(curvature, problem.free_intercept)
+        if sums is None or level is None:
+            matrix = problem.rows.gram(curvature, problem.free_intercept)
+        else:
+            matrix = level * sums.matrix(curvature, level)
+            self.sums = sums
         np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
         if problem.free_intercept:
             # Where no example has curvature the intercept would have none either.
@@ -100,6 +123,54 @@ class NewtonSystem:
             self.factor = None
             return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
         return np.asarray(dpotrs(self.factor, right, lower=0)[0])
+
+
+@dataclass
+class CurvedRows:
+    """Σ c_i x_i x_iᵀ over the examples that have curvature, kept from one step to the next.
+
+    Near the solution hardly any example comes or goes, and the matrix costs next to nothing.
+    """
+
+    problem: BinaryProblem
+    members: NDArray[np.bool_]
+    before: CurvedRows | None
+    came: NDArray[np.int64]
+    went: NDArray[np.int64]
+    total: NDArray[np.float64] | None = None
+
+    @classmethod
+    def following(
+        cls, before: CurvedRows | None, problem: BinaryProblem, curvature: Vector
+    ) -> CurvedRows:
+        """Compare with the step before, if that was on the same examples."""
+        members = curvature > 0.0
+        none = np.empty(0, np.int64)
+        if before is None or before.problem is not problem:
+            return cls(problem, members, None, none, none)
+        came = np.flatnonzero(members & ~before.members)
+        return cls(problem, members, before, came, np.flatnonzero(before.members & ~members))
+
+    @property
+    def share(self) -> float:
+        """The changes, as a share of what the whole sum would cost."""
+        if self.before is None:
+            return np.inf
+        return (self.came.size + self.went.size) / max(1, int(np.count_nonzero(self.members)))
+
+    def matrix(self, curvature: Vector, level: float) -> NDArray[np.float64]:
+        """Return the sum: the one before and its changes, or all anew if that is less work."""
+        rows, free = self.problem.rows, self.problem.free_intercept
+        if self.before is None or self.before.total is None or self.share >= 1.0:
+            total = rows.gram(curvature, free)
+            total /= level
+        else:
+            total = self.before.total
+            for changed, sign in ((self.came, 1.0), (self.went, -1.0)):
+                part = rows.take(changed).gram(self.problem.cost[changed], free)
+                total += sign * part
+        self.total, self.before = total, None
+        return total
 
 
 def _matrix_is_dear(problem: BinaryProblem) -> bool:

@@ -136,7 +136,12 @@ class ProximalNewton:
 
         # 2) direction and exact line search
         direction, direction_b = state.system.direction(
-            problem, curvature, gradient, gradient_b, 0.02 * state.settings.tol * state.primal
+            problem,
+            curvature,
+            gradient,
+            gradient_b,
+            0.02 * state.settings.tol * state.primal,
+            level=1.0 / state.h,
         )
         slopes = rows.scores(direction)
         state.passes += 2 * share
