@@ -84,6 +84,8 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_losses(nb::module_& m);
 void register_sweeps(nb::module_& m);
 void register_projections(nb::module_& m);
+void register_pegasos(nb::module_& m);
+void register_kernel_sweeps(nb::module_& m);
 void register_svmlight(nb::module_& m);
 void register_robust_path(nb::module_& m);
 

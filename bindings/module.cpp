@@ -156,6 +156,8 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_losses(m);
   register_sweeps(m);
   register_projections(m);
+  register_pegasos(m);
+  register_kernel_sweeps(m);
   register_svmlight(m);
   register_robust_path(m);
 }

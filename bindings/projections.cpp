@@ -1,9 +1,21 @@
 #include <nanobind/stl/optional.h>
 
 #include "arrays.hpp"
+#include "projections/box.hpp"
 #include "projections/box_equality.hpp"
+#include "projections/simplex.hpp"
 
 namespace widemargin {
+namespace {
+
+// One number for all examples, or an array.
+Parameter parameter(const std::optional<Vector>& array, double number, std::int64_t count,
+                    const char* name) {
+  if (array) require_length(*array, count, name);
+  return {array ? array->data() : nullptr, number};
+}
+
+}  // namespace
 
 void register_projections(nb::module_& m) {
   m.def(
@@ -17,6 +29,47 @@ void register_projections(nb::module_& m) {
         project_box_equality(a.data(), sign.data(), upper_data, n);
       },
       nb::arg("a").noconvert(), nb::arg("sign"), nb::arg("upper").none());
+  m.def(
+      "project_box",
+      [](Vector middle, std::optional<Vector> weights, double weight, std::optional<Vector> signs,
+         double sign, std::optional<Vector> lowers, double lower, std::optional<Vector> uppers,
+         double upper, double level, MutableVector out) {
+        const auto n = static_cast<std::int64_t>(middle.shape(0));
+        require_length(out, n, "out");
+        if (n > 0 && out.data() == middle.data()) {
+          throw std::invalid_argument("out must not be the array that is projected");
+        }
+        const BoxTerms terms{middle.data(),
+                             parameter(weights, weight, n, "weights"),
+                             parameter(signs, sign, n, "signs"),
+                             parameter(lowers, lower, n, "lowers"),
+                             parameter(uppers, upper, n, "uppers"),
+                             n};
+        nb::gil_scoped_release release;
+        const BoxAnswer answer = project_box(terms, level, out.data());
+        return std::tuple(answer.multiplier, answer.missing, answer.size);
+      },
+      nb::arg("middle"), nb::arg("weights").none(), nb::arg("weight"), nb::arg("signs").none(),
+      nb::arg("sign"), nb::arg("lowers").none(), nb::arg("lower"), nb::arg("uppers").none(),
+      nb::arg("upper"), nb::arg("level"), nb::arg("out").noconvert());
+  m.def(
+      "project_simplex",
+      [](Vector middle, double radius, MutableVector zeros) {
+        const auto n = static_cast<std::int64_t>(middle.shape(0));
+        require_length(zeros, n, "zeros");
+        nb::gil_scoped_release release;
+        return project_simplex(middle.data(), n, radius, zeros.data());
+      },
+      nb::arg("middle"), nb::arg("radius"), nb::arg("zeros").noconvert());
+  m.def(
+      "project_l1_ball",
+      [](Vector middle, double radius, MutableVector zeros) {
+        const auto n = static_cast<std::int64_t>(middle.shape(0));
+        require_length(zeros, n, "zeros");
+        nb::gil_scoped_release release;
+        return project_l1_ball(middle.data(), n, radius, zeros.data());
+      },
+      nb::arg("middle"), nb::arg("radius"), nb::arg("zeros").noconvert());
 }
 
 }  // namespace widemargin

@@ -219,3 +219,20 @@ class Rows:
         for begin in range(0, self.count, step):
             yield begin, min(begin + step, self.count)
             self.checkpoint()
+
+
+def largest_curvature(rows: Rows, seed: int, steps: int = 60) -> float:
+    """Return σ₁(X)² by power iteration, raised by one percent."""
+    v = np.random.default_rng(seed).normal(size=rows.weights)
+    value = 0.0
+    ones = np.ones(rows.count)
+    for _ in range(steps):
+        norm = float(np.linalg.norm(v))
+        if norm == 0.0:
+            return 0.0
+        v /= norm
+        v, _ = rows.curvature_product(ones, v, 0.0)
+        value, before = float(np.linalg.norm(v)), value
+        if abs(value - before) <= 1e-4 * value:
+            break
+    return 1.01 * value

@@ -31,7 +31,9 @@ class LinearSVC(LinearClassifier):
         Value of that constant feature; only with ``fit_intercept="penalised"``.
     class_weight : dict or "balanced", optional
         Factors on the cost of each class.
-    solver : {"auto", "dual_cd", "newton", "proximal_newton", "interior_point"}, default="auto"
+    solver : str, default="auto"
+        "dual_cd", "newton", "proximal_newton", "interior_point"; for comparison also
+        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n".
         How the problem is solved; the answer is the same to within ``tol``.
     max_iter : int, default=1000
         Sweeps or steps at most.

@@ -7,6 +7,10 @@ dual_cd           every loss                  features are many, or C is small
 newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
 proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
+dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
+bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
+pragam            hinge                       comparison: the excessive gap technique, 1/k²
+pegasos           hinge, no free intercept    comparison: stochastic subgradients (pegasos_n: batch)
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
@@ -18,29 +22,43 @@ from __future__ import annotations
 from typing import Any
 
 from widemargin.methods.auto_binary import AutoBinary
+from widemargin.methods.auto_kernel import AutoKernel
 from widemargin.methods.auto_robust import AutoRobust
 from widemargin.methods.base import Choice, Method, Progress
+from widemargin.methods.bmrm import BMRMLineSearch, BMRMQuadraticProgram
 from widemargin.methods.dual_cd import DualCD
+from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
 from widemargin.methods.interior_point import InteriorPoint
+from widemargin.methods.kernel_dual_cd import KernelDualCD
 from widemargin.methods.newton import Newton
+from widemargin.methods.pegasos import Pegasos, PegasosBatch
+from widemargin.methods.pragam import Pragam
 from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.methods.robust_interior_point import RobustInteriorPoint
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
+from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.problem import Problem
 from widemargin.problems.robust import RobustProblem
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
-    "dual_cd": (DualCD,),
+    "dual_cd": (DualCD, KernelDualCD),
     "newton": (Newton,),
     "proximal_newton": (ProximalNewton,),
     "interior_point": (InteriorPoint, RobustInteriorPoint),
+    "dual_of_dual": (DualOfDual, KernelDualOfDual),
+    "bmrm_qp": (BMRMQuadraticProgram,),
+    "bmrm_ls": (BMRMLineSearch,),
+    "pragam": (Pragam,),
+    "pegasos": (Pegasos,),
+    "pegasos_n": (PegasosBatch,),
 }
 """For each name, its methods: one a kind of problem."""
 
 AUTO: dict[type[Problem], type[Choice]] = {
     BinaryProblem: AutoBinary,
     RobustProblem: AutoRobust,
+    KernelProblem: AutoKernel,
 }
 """For each kind of problem, who chooses when the user does not."""
 

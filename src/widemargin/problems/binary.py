@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, largest_curvature
 from widemargin.kernels import core
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import Loss
@@ -71,6 +71,20 @@ class BinaryProblem:
         if self.loss.smooth:
             return Point(w, b, self.loss.terms(self.y, self.cost, scores, b)[0])
         return Point(w, b, np.where(self.y * (scores + b) < 1.0, self.cost, 0.0))
+
+    @property
+    def diagonal(self) -> Vector:
+        """The squared norms of the rows: the diagonal of X Xᵀ."""
+        return self.rows.norms
+
+    def image(self, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the weights Xᵀ(yα) of dual variables, and their scores."""
+        w = self.rows.combine(alpha, self.y)
+        return w, self.rows.scores(w)
+
+    def largest_curvature(self, seed: int) -> float:
+        """Return σ₁(X)², raised by one percent."""
+        return largest_curvature(self.rows, seed)
 
     def feasible(self, alpha: Vector) -> Vector:
         """Return the dual-feasible point nearest to α."""

@@ -1,0 +1,138 @@
+// Projection onto the simplex { a >= 0, sum a = radius } and onto the l1 ball.
+//
+// a_i = max(m_i - theta, 0). The threshold of any subset is a lower bound for the threshold of all,
+// so a sample's threshold rules out nearly every number in one pass; what survives is filtered by
+// its own threshold until nothing more falls (Michelot). O(n), and the answer is written only where
+// it is not zero. Where most numbers stay positive, the general projection onto a box takes over.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "projections/box.hpp"
+
+namespace widemargin {
+
+// The exact threshold of these numbers, which are reordered.
+inline double filtered_threshold(std::vector<double>& values, double radius) {
+  double theta = 0.0;
+  while (true) {
+    double sum = 0.0;
+    for (const double value : values) sum += value;
+    theta = (sum - radius) / static_cast<double>(values.size());
+    std::size_t kept = 0;
+    for (const double value : values) {
+      values[kept] = value;
+      kept += value > theta ? 1 : 0;
+    }
+    // The largest survives even where rounding says otherwise.
+    if (kept == values.size() || kept == 0) return theta;
+    values.resize(kept);
+  }
+}
+
+struct Survivor {
+  std::int64_t place;
+  double value;
+};
+
+// The projection of the numbers, or of their sizes; `out` holds zeros. False if so many numbers
+// stay positive that a list of them does not pay.
+template <bool Absolute>
+bool project_sparsely(const double* m, std::int64_t count, double radius, double* out,
+                      double* total) {
+  constexpr std::int64_t block = 64;
+  constexpr int lanes = 16;
+  auto size = [](double value) { return Absolute ? std::abs(value) : value; };
+  // 1) a sample's threshold, a lower bound
+  const std::int64_t stride = std::max<std::int64_t>(1, count / 4096);
+  std::vector<double> values;
+  for (std::int64_t i = stride / 2; i < count; i += stride) {
+    values.push_back(size(m[i]));
+  }
+  const double bound = filtered_threshold(values, radius);
+  // 2) who is above it, by blocks of which most have nobody
+  std::vector<Survivor> above;
+  const auto limit = static_cast<std::size_t>(count / 16 + 4096);
+  double sum = 0.0;
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    const std::int64_t length = std::min(block, count - begin);
+    const double* v = m + begin;
+    double largest[lanes], sums[lanes] = {};
+    std::fill_n(largest, lanes, bound);
+    std::int64_t j = 0;
+    for (; j + lanes <= length; j += lanes) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const double value = size(v[j + lane]);
+        largest[lane] = std::max(largest[lane], value);
+        sums[lane] += value;
+      }
+    }
+    for (; j < length; ++j) {
+      largest[0] = std::max(largest[0], size(v[j]));
+      sums[0] += size(v[j]);
+    }
+    for (const double part : sums) sum += part;
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        largest[lane] = std::max(largest[lane], largest[lane + half]);
+      }
+    }
+    if (largest[0] > bound) {
+      for (j = 0; j < length; ++j) {
+        if (size(v[j]) > bound) above.push_back({begin + j, v[j]});
+      }
+      if (above.size() > limit) return false;
+    }
+  }
+  *total = sum;
+  // 3) exact, on the survivors; nobody above the bound of a sample means the bound is the answer
+  values.clear();
+  for (const Survivor& one : above) {
+    values.push_back(size(one.value));
+  }
+  const double theta = values.empty() ? bound : filtered_threshold(values, radius);
+  for (const Survivor& one : above) {
+    const double rest = size(one.value) - theta;
+    if (rest > 0.0) out[one.place] = Absolute ? std::copysign(rest, one.value) : rest;
+  }
+  return true;
+}
+
+// Both return a number that is finite if every m_i is (and their sum does not overflow).
+inline double project_simplex(const double* m, std::int64_t count, double radius, double* out) {
+  double total = 0.0;
+  if (count == 0 || project_sparsely<false>(m, count, radius, out, &total)) return total;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const BoxTerms terms{m,    {nullptr, 1.0}, {nullptr, 1.0}, {nullptr, 0.0}, {nullptr, infinity},
+                       count};
+  return project_box(terms, radius, out).missing;
+}
+
+inline double project_l1_ball(const double* m, std::int64_t count, double radius, double* out) {
+  double total = 0.0;
+  if (count == 0) return total;
+  const bool sparse = project_sparsely<true>(m, count, radius, out, &total);
+  if (sparse && total > radius) return total;
+  if (!sparse) {
+    for (std::int64_t i = 0; i < count; ++i) total += std::abs(m[i]);
+  }
+  if (total <= radius) {
+    std::copy_n(m, count, out);
+    return total;
+  }
+  std::vector<double> sizes(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    sizes[static_cast<std::size_t>(i)] = std::abs(m[i]);
+  }
+  project_simplex(sizes.data(), count, radius, out);
+  for (std::int64_t i = 0; i < count; ++i) {
+    out[i] = std::copysign(out[i], m[i]);
+  }
+  return total;
+}
+
+}  // namespace widemargin

@@ -1,0 +1,183 @@
+"""A kernel as an operator: rows computed in blocks, kept within a memory limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.rows import no_checkpoint
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+_ENTRIES_PER_BLOCK = 4_000_000
+"""Entries of K computed at once: about 50 ms of work."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function by name, or any callable k(A, B) that gives the matrix of all pairs."""
+
+    name: str | Callable[[Any, Any], Any]
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def between(self, A: Any, B: Any) -> Matrix:
+        """Return k(a_i, b_j) for all rows of A and B."""
+        if callable(self.name):
+            block = np.asarray(self.name(A, B), dtype=np.float64)
+            if block.shape != (A.shape[0], B.shape[0]):
+                raise ValueError(
+                    f"the kernel gave shape {block.shape} for {A.shape[0]} and {B.shape[0]} rows"
+                )
+            return block
+        product = _product(A, B)
+        if self.name == "linear":
+            return product
+        if self.name == "poly":
+            product *= self.gamma
+            product += self.coef0
+            return product**self.degree
+        # ‖a − b‖² = ‖a‖² + ‖b‖² − 2 a·b, in place
+        product *= -2.0
+        product += _squared_norms(A)[:, None]
+        product += _squared_norms(B)[None, :]
+        np.maximum(product, 0.0, out=product)
+        product *= -self.gamma
+        return np.exp(product, out=product)
+
+
+def _product(A: Any, B: Any) -> Matrix:
+    product = A @ B.T
+    dense = product.toarray() if hasattr(product, "toarray") else product
+    return np.ascontiguousarray(dense, dtype=np.float64)
+
+
+def _squared_norms(A: Any) -> Vector:
+    if hasattr(A, "multiply"):
+        return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", A, A, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """The matrix K of a kernel on n examples; symmetric, positive semidefinite.
+
+    Attributes
+    ----------
+    X : array or CSR matrix, or None if K was given
+    kernel : Kernel
+    memory : float
+        Bytes of K that may be kept. If all of K fits it is computed once; else the rows that were
+        asked for last are kept.
+    checkpoint : callable
+        Called between blocks; it may raise to abandon the work under way.
+    """
+
+    X: Any
+    kernel: Kernel
+    memory: float
+    count: int
+    checkpoint: Callable[[], None] = no_checkpoint
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, X: Any, kernel: Kernel, memory: float) -> Gram:
+        """Wrap the examples."""
+        return cls(X, kernel, memory, X.shape[0])
+
+    @classmethod
+    def precomputed(cls, K: Matrix) -> Gram:
+        """Wrap a matrix that is there already."""
+        return cls(None, Kernel("precomputed"), np.inf, K.shape[0], _kept={"all": K})
+
+    def watched(self, checkpoint: Callable[[], None]) -> Gram:
+        """Return the same operator, with the same memory, calling `checkpoint` between blocks."""
+        return replace(self, checkpoint=checkpoint)
+
+    @property
+    def whole(self) -> Matrix | None:
+        """K, if it is given or fits into the memory; else None."""
+        if "all" not in self._kept and 8.0 * self.count**2 <= self.memory:
+            matrix = np.empty((self.count, self.count))
+            for begin, end in self._blocks():
+                matrix[begin:end] = self.kernel.between(self.X[begin:end], self.X)
+                self.checkpoint()
+            self._kept["all"] = matrix
+        return self._kept.get("all")
+
+    @property
+    def diagonal(self) -> Vector:
+        """k(x_i, x_i) of every example."""
+        if "diagonal" not in self._kept:
+            if "all" in self._kept:
+                diagonal = np.ascontiguousarray(np.diagonal(self._kept["all"]))
+            elif self.kernel.name == "rbf":
+                diagonal = np.ones(self.count)
+            else:
+                step = 64
+                diagonal = np.concatenate(
+                    [
+                        np.diagonal(self.kernel.between(self.X[i : i + step], self.X[i : i + step]))
+                        for i in range(0, self.count, step)
+                    ]
+                )
+            self._kept["diagonal"] = diagonal
+        return self._kept["diagonal"]
+
+    def rows(self, places: NDArray[np.int64]) -> Matrix:
+        """Return some rows of K."""
+        whole = self.whole
+        if whole is not None:
+            return whole[places]
+        # Rows computed before are taken from memory; the oldest make room.
+        cache: dict[int, Vector] = self._kept.setdefault("rows", {})
+        block = np.empty((places.size, self.count))
+        missing = [k for k, i in enumerate(places) if int(i) not in cache]
+        for k, i in enumerate(places):
+            if int(i) in cache:
+                block[k] = cache[int(i)] = cache.pop(int(i))
+        if missing:
+            block[missing] = self.kernel.between(self.X[places[missing]], self.X)
+            self.checkpoint()
+            room = int(self.memory / (8.0 * self.count))
+            for k in missing[:room]:
+                cache[int(places[k])] = block[k].copy()
+            while len(cache) > room:
+                cache.pop(next(iter(cache)))
+        return block
+
+    def multiply(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return K times a vector or a matrix of n rows."""
+        whole = self.whole
+        if whole is not None:
+            return whole @ right
+        used = np.flatnonzero(right if right.ndim == 1 else right.any(axis=1)).astype(np.int64)
+        total = np.zeros_like(right)
+        step = max(1, _ENTRIES_PER_BLOCK // max(1, self.count))
+        for begin in range(0, used.size, step):
+            places = used[begin : begin + step]
+            total += self.rows(places).T @ right[places]
+        return total
+
+    def largest_curvature(self, seed: int, steps: int = 60) -> float:
+        """Return the largest eigenvalue of K by power iteration, raised by one percent."""
+        v = np.random.default_rng(seed).normal(size=self.count)
+        value = 0.0
+        for _ in range(steps):
+            v /= float(np.linalg.norm(v))
+            v = self.multiply(v)
+            value, before = float(np.linalg.norm(v)), value
+            if value == 0.0 or abs(value - before) <= 1e-4 * value:
+                break
+        return 1.01 * value
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        step = max(1, _ENTRIES_PER_BLOCK // max(1, self.count))
+        for begin in range(0, self.count, step):
+            yield begin, min(begin + step, self.count)

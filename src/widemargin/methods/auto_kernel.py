@@ -1,0 +1,25 @@
+"""``solver="auto"`` for kernel problems."""
+
+from __future__ import annotations
+
+from widemargin.methods.base import Method, Progress
+from widemargin.methods.kernel_dual_cd import KernelDualCD
+from widemargin.problems.certificate import Point
+from widemargin.problems.kernel import KernelProblem
+
+
+class AutoKernel:
+    """Dual descent over working sets serves both hinges at every size."""
+
+    @property
+    def explanation(self) -> str:
+        """What was chosen, and why."""
+        return "dual_cd (working sets need few rows of the kernel matrix)"
+
+    def first(self, problem: KernelProblem, warm: Point | None, tol: float) -> Method:
+        """Return the method."""
+        return KernelDualCD()
+
+    def next(self, progress: Progress) -> Method | None:
+        """Never hand over."""
+        return None
