@@ -86,6 +86,7 @@ void register_sweeps(nb::module_& m);
 void register_projections(nb::module_& m);
 void register_pegasos(nb::module_& m);
 void register_kernel_sweeps(nb::module_& m);
+void register_frank_wolfe(nb::module_& m);
 void register_svmlight(nb::module_& m);
 void register_robust_path(nb::module_& m);
 

@@ -158,6 +158,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_projections(m);
   register_pegasos(m);
   register_kernel_sweeps(m);
+  register_frank_wolfe(m);
   register_svmlight(m);
   register_robust_path(m);
 }

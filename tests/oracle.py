@@ -24,6 +24,23 @@ SERVES = {
     "interior_point": ("hinge",),
 }
 """Which solver must serve which loss."""
+COMPARED = {
+    "dual_of_dual": ("squared_hinge",),
+    "bmrm_qp": LOSSES,
+    "bmrm_ls": LOSSES,
+    "pragam": ("hinge",),
+    "pegasos": ("hinge",),
+    "pegasos_n": ("hinge",),
+}
+"""First-order methods, which have tests of their own: tests/certificate/test_rates.py."""
+MULTICLASS = {
+    "frank_wolfe",
+    "block_frank_wolfe",
+    "oblivious_frank_wolfe",
+    "away_frank_wolfe",
+    "pairwise_frank_wolfe",
+}
+"""Methods of joint problems over all classes: tests/certificate/test_frank_wolfe.py."""
 PAIRS = [
     *[("auto", loss) for loss in LOSSES],
     *[(name, loss) for name in SERVES for loss in SERVES[name]],

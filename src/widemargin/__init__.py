@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from widemargin.data.errors import DataFormatError as DataFormatError
     from widemargin.data.svmlight import dump_svmlight as dump_svmlight
     from widemargin.data.svmlight import load_svmlight as load_svmlight
+    from widemargin.estimators.kernel_svc import KernelSVC as KernelSVC
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "LinearSVC": "estimators.linear_svc",
     "LogisticRegression": "estimators.logistic_regression",
+    "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
     "Certificate": "problems.certificate",
     "load_svmlight": "data.svmlight",

@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from oracle import INTERCEPTS, LAYOUTS, LOSSES, PAIRS, SERVES, Oracle, estimator, layout, make_data
+from oracle import (
+    COMPARED,
+    INTERCEPTS,
+    LAYOUTS,
+    LOSSES,
+    MULTICLASS,
+    PAIRS,
+    SERVES,
+    Oracle,
+    estimator,
+    layout,
+    make_data,
+)
 from widemargin.methods.choose import METHODS
 
 COSTS = (1e-3, 1.0, 1e3)
@@ -47,7 +59,7 @@ def test_auto(loss: str, intercept: Any, C: float, shape: str, name: str, tol: f
 
 
 def test_every_solver_is_tested() -> None:
-    assert set(METHODS) == set(SERVES)
+    assert set(METHODS) == set(SERVES) | set(COMPARED) | MULTICLASS
 
 
 @pytest.mark.parametrize("name", ["dense-float64", "csr-float32-int64"])

@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracle import LOSSES, estimator, make_data
-from widemargin import LinearSVC, LogisticRegression, RobustSVC
+from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC
 
 
 @parametrize_with_checks(
-    [LinearSVC("squared_hinge"), LinearSVC("hinge"), LogisticRegression(), RobustSVC()]
+    [LinearSVC("squared_hinge"), LinearSVC("hinge"), LogisticRegression(), RobustSVC(), KernelSVC()]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

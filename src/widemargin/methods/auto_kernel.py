@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from widemargin.methods.base import Method, Progress
+from widemargin.methods.block_frank_wolfe import KernelPairwiseFrankWolfe
 from widemargin.methods.kernel_dual_cd import KernelDualCD
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 
 
 class AutoKernel:
@@ -19,6 +21,23 @@ class AutoKernel:
     def first(self, problem: KernelProblem, warm: Point | None, tol: float) -> Method:
         """Return the method."""
         return KernelDualCD()
+
+    def next(self, progress: Progress) -> Method | None:
+        """Never hand over."""
+        return None
+
+
+class AutoKernelMulticlass:
+    """Pairwise steps have a linear rate, and each row of K is used for a whole block."""
+
+    @property
+    def explanation(self) -> str:
+        """What was chosen, and why."""
+        return "pairwise_frank_wolfe (a linear rate, one row of the kernel matrix a block)"
+
+    def first(self, problem: KernelMulticlassProblem, warm: Point | None, tol: float) -> Method:
+        """Return the method."""
+        return KernelPairwiseFrankWolfe()
 
     def next(self, progress: Progress) -> Method | None:
         """Never hand over."""

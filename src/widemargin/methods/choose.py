@@ -22,12 +22,19 @@ from __future__ import annotations
 from typing import Any
 
 from widemargin.methods.auto_binary import AutoBinary
-from widemargin.methods.auto_kernel import AutoKernel
+from widemargin.methods.auto_kernel import AutoKernel, AutoKernelMulticlass
 from widemargin.methods.auto_robust import AutoRobust
 from widemargin.methods.base import Choice, Method, Progress
+from widemargin.methods.block_frank_wolfe import (
+    KernelAwayFrankWolfe,
+    KernelBlockFrankWolfe,
+    KernelObliviousFrankWolfe,
+    KernelPairwiseFrankWolfe,
+)
 from widemargin.methods.bmrm import BMRMLineSearch, BMRMQuadraticProgram
 from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
+from widemargin.methods.frank_wolfe import KernelFrankWolfe
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.kernel_dual_cd import KernelDualCD
 from widemargin.methods.newton import Newton
@@ -38,6 +45,7 @@ from widemargin.methods.robust_interior_point import RobustInteriorPoint
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.problem import Problem
 from widemargin.problems.robust import RobustProblem
 
@@ -47,6 +55,11 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "proximal_newton": (ProximalNewton,),
     "interior_point": (InteriorPoint, RobustInteriorPoint),
     "dual_of_dual": (DualOfDual, KernelDualOfDual),
+    "frank_wolfe": (KernelFrankWolfe,),
+    "block_frank_wolfe": (KernelBlockFrankWolfe,),
+    "oblivious_frank_wolfe": (KernelObliviousFrankWolfe,),
+    "away_frank_wolfe": (KernelAwayFrankWolfe,),
+    "pairwise_frank_wolfe": (KernelPairwiseFrankWolfe,),
     "bmrm_qp": (BMRMQuadraticProgram,),
     "bmrm_ls": (BMRMLineSearch,),
     "pragam": (Pragam,),
@@ -59,6 +72,7 @@ AUTO: dict[type[Problem], type[Choice]] = {
     BinaryProblem: AutoBinary,
     RobustProblem: AutoRobust,
     KernelProblem: AutoKernel,
+    KernelMulticlassProblem: AutoKernelMulticlass,
 }
 """For each kind of problem, who chooses when the user does not."""
 

@@ -1,0 +1,377 @@
+"""KernelSVC: support vector machines in a kernel's feature space."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from widemargin.data.gram import Gram, Kernel
+from widemargin.data.validation import check_sample_weight, class_costs, encode_labels, plain
+from widemargin.estimators.one_vs_rest import solve_all
+from widemargin.methods.choose import choice_of
+from widemargin.problems.certificate import Certificate
+from widemargin.problems.kernel import KernelProblem
+from widemargin.problems.kernel_multiclass import RULES, KernelMulticlassProblem
+from widemargin.problems.losses import HINGE, SQUARED_HINGE
+from widemargin.run import Record, Solution, Status
+
+_KERNELS = ("rbf", "poly", "linear", "precomputed")
+_LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+
+
+class KernelSVC(ClassifierMixin, BaseEstimator):
+    """Train a kernel support vector machine, with a certificate of its optimality.
+
+    Minimises ``½‖w‖² + Σ c_i ℓ(y_i (w·φ(x_i) + b))`` with φ the feature map of a kernel, one class
+    against the rest, or one joint problem over all classes without intercepts.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear", "precomputed"} or callable, default="rbf"
+        exp(−γ‖a − b‖²), (γ a·b + coef0)^degree, a·b, or the matrix itself given as X; a callable
+        ``kernel(A, B)`` returns the matrix of all pairs of rows.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The joint rules are defined with the hinge.
+    multi_class : {"ovr", "crammer_singer", "weston_watkins"}, default="ovr"
+        One problem a class against the rest, or one of the joint problems.
+    C : float, default=1.0
+        Cost of the losses against the norm of w.
+    gamma : {"scale", "auto"} or float, default="scale"
+        1 / (n_features · variance of X), 1 / n_features, or the number.
+    degree : int, default=3
+    coef0 : float, default=0.0
+    tol : float, default=1e-3
+        Relative duality gap, (P − D)/P, at which training stops.
+    fit_intercept : bool or None, default=None
+        Whether an intercept, not penalised, is trained; None means yes for "ovr", and the joint
+        problems have none.
+    class_weight : dict or "balanced", optional
+    solver : str, default="auto"
+        "dual_cd" or, for the squared hinge, "dual_of_dual"; for the joint problems
+        "frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe", "away_frank_wolfe" or
+        "pairwise_frank_wolfe".
+    memory : float, default=1000
+        Megabytes of the kernel matrix that may be kept. If all of it fits it is computed once; else
+        rows are computed when they are needed, and those used last are kept.
+    max_iter : int, default=10000
+    time_limit : float, optional
+        Seconds at most for each problem.
+    n_jobs : int, optional
+        Threads for several classes.
+    random_state : int, RandomState instance or None, default=0
+    verbose : int, default=0
+    callback : callable, optional
+        Called as ``callback(class_name, record)`` at every check of the certificate.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_ : ndarray of shape (n_support,)
+        Rows of X that the decision function uses.
+    support_vectors_ : array or CSR matrix of shape (n_support, n_features)
+        Those rows; empty for a precomputed kernel.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Their coefficients: α_i y_i for each problem, or the rows of Aᵀ for a joint one.
+    intercept_ : ndarray of shape (n_problems,)
+    certificate_ : Certificate
+        Primal value, dual value and gap, computed from the data and the answer.
+    certificates_ : list of Certificate
+    n_iter_, status_, solver_, history_
+        As in `LinearSVC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import KernelSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelSVC(multi_class="weston_watkins").fit(X, y)
+    >>> model.certificate_.relative_gap <= 1e-3
+    True
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        loss: str = "hinge",
+        *,
+        multi_class: str = "ovr",
+        C: float = 1.0,
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        fit_intercept: bool | None = None,
+        class_weight: Any = None,
+        solver: str = "auto",
+        memory: float = 1000.0,
+        max_iter: int = 10_000,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+        callback: Callable[[str, Record], object] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.loss = loss
+        self.multi_class = multi_class
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.memory = memory
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVC:
+        """Train on examples X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the kernel matrix of shape (n_samples, n_samples) if ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        # 1) the arguments and the data
+        self._check_arguments()
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+        n = X.shape[0]
+        weight = check_sample_weight(sample_weight, n)
+        classes, codes = encode_labels(y)
+        cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
+        for place, label in enumerate(classes):
+            if not cost[codes == place].any():
+                raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+        gram = self._gram(X)
+        joint = self.multi_class != "ovr"
+        free = self.fit_intercept is not False and self.multi_class == "ovr"
+        if gram.whole is None:
+            # Rows are kept in one place; it is not made for several threads.
+            n_jobs: int | None = 1
+        else:
+            n_jobs = self.n_jobs
+
+        # 2) the problems
+        positives = [1] if classes.size == 2 else list(range(classes.size))
+
+        def problem(positive: int) -> KernelProblem:
+            signs = np.where(codes == positive, 1.0, -1.0)
+            return KernelProblem(gram, signs, cost, _LOSSES[self.loss], free)
+
+        labels = codes.astype(np.int64)
+        whole = KernelMulticlassProblem(gram, labels, cost, classes.size, self.multi_class)
+        tasks: list[Any] = [lambda p=p: problem(p) for p in positives]
+        titles = [str(classes[p]) for p in positives]
+        if joint:
+            # Two classes are a joint problem like any other.
+            tasks, titles = [lambda: whole], ["all classes"]
+        solutions = solve_all(
+            tasks,
+            [None] * len(tasks),
+            titles,
+            solver=self.solver,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            time_limit=self.time_limit,
+            callback=self.callback,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            n_jobs=n_jobs,
+            verbose=bool(self.verbose),
+        )
+
+        # 3) what is kept
+        self.classes_ = classes
+        coefficients = (
+            np.ascontiguousarray(np.asarray(solutions[0].w).T)
+            if joint
+            else np.array([s.w for s in solutions])
+        )
+        self.support_ = np.flatnonzero(coefficients.any(axis=0))
+        self.dual_coef_ = np.ascontiguousarray(coefficients[:, self.support_])
+        self.support_vectors_ = X[self.support_] if self.kernel != "precomputed" else X[:0]
+        self.intercept_ = (
+            np.zeros(coefficients.shape[0]) if joint else np.array([float(s.b) for s in solutions])
+        )
+        self._keep(solutions)
+        self._warn(solutions, titles)
+        return self
+
+    def _keep(self, solutions: list[Solution]) -> None:
+        self.primal_ = np.array([s.certificate.primal for s in solutions])
+        self.dual_ = np.array([s.certificate.dual for s in solutions])
+        self.n_iter_ = np.array([s.iterations for s in solutions])
+        self.status_ = [s.status.name.lower() for s in solutions]
+        self.history_ = [s.history() for s in solutions]
+        self.solver_ = solutions[0].solver
+
+    def _warn(self, solutions: list[Solution], titles: list[str]) -> None:
+        short = [s for s in solutions if s.status is not Status.CONVERGED]
+        if short:
+            worst = max(short, key=lambda s: s.certificate.relative_gap)
+            message = worst.message
+            if len(solutions) > 1:
+                message = (
+                    f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
+                    f"{titles[solutions.index(worst)]!r}: {message}"
+                )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def _check_arguments(self) -> None:
+        for name in ("C", "tol", "memory"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Real) or not 0.0 < float(value) < np.inf:
+                raise ValueError(f"{name} must be a positive finite number; got {value!r}")
+        if not callable(self.kernel) and self.kernel not in _KERNELS:
+            raise ValueError(
+                f"kernel must be a callable or one of {', '.join(map(repr, _KERNELS))}; "
+                f"got {self.kernel!r}"
+            )
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss must be 'hinge' or 'squared_hinge'; got {self.loss!r}")
+        if self.multi_class not in ("ovr", *RULES):
+            names = ", ".join(map(repr, ("ovr", *RULES)))
+            raise ValueError(f"multi_class must be one of {names}; got {self.multi_class!r}")
+        if self.multi_class != "ovr":
+            if self.loss != "hinge":
+                raise ValueError(
+                    f"multi_class={self.multi_class!r} is defined with loss='hinge'; "
+                    "multi_class='ovr' takes both losses"
+                )
+            if self.fit_intercept:
+                raise ValueError(
+                    f"multi_class={self.multi_class!r} has no intercepts; leave fit_intercept=None"
+                )
+        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
+        if isinstance(self.gamma, str):
+            if self.gamma not in ("scale", "auto"):
+                raise ValueError(
+                    f"gamma must be 'scale', 'auto' or a positive number; got {self.gamma!r}"
+                )
+        elif not float(self.gamma) > 0.0:
+            raise ValueError(
+                f"gamma must be 'scale', 'auto' or a positive number; got {self.gamma!r}"
+            )
+        kind = KernelProblem if self.multi_class == "ovr" else KernelMulticlassProblem
+        choice_of(self.solver, kind)
+
+    def _gram(self, X: Any) -> Gram:
+        memory = 1e6 * float(self.memory)
+        if not callable(self.kernel) and self.kernel == "precomputed":
+            if sp.issparse(X):
+                raise TypeError("a precomputed kernel matrix must be dense; X is sparse")
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"a precomputed kernel matrix must be square; got shape {X.shape}")
+            matrix = np.ascontiguousarray(X, dtype=np.float64)
+            largest = float(np.abs(matrix).max(initial=0.0))
+            if float(np.abs(matrix - matrix.T).max(initial=0.0)) > 1e-8 * largest:
+                raise ValueError("a precomputed kernel matrix must be symmetric")
+            if float(np.diagonal(matrix).min()) < 0.0:
+                raise ValueError("a precomputed kernel matrix must be positive semidefinite")
+            return Gram.precomputed(matrix)
+        gamma = self.gamma
+        if gamma == "scale":
+            if sp.issparse(X):
+                variance = float(X.multiply(X).mean() - X.mean() ** 2)
+            else:
+                variance = float(np.var(X, dtype=np.float64))
+            gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+        elif gamma == "auto":
+            gamma = 1.0 / X.shape[1]
+        self.gamma_ = float(gamma)
+        return Gram.of(X, self._kernel_function(), memory)
+
+    def _kernel_function(self) -> Kernel:
+        return Kernel(self.kernel, self.gamma_, int(self.degree), float(self.coef0))
+
+    @property
+    def certificates_(self) -> list[Certificate]:
+        """One certificate for each problem."""
+        check_is_fitted(self)
+        return [
+            Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)
+        ]
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The certificate of the whole: one-vs-rest minimises the sum of its objectives."""
+        check_is_fitted(self)
+        return Certificate(float(self.primal_.sum()), float(self.dual_.sum()))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores Σ_i dual_coef_i k(x_i, x) + intercept.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the kernel between these examples and all training examples, if precomputed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        scores = np.empty((X.shape[0], self.dual_coef_.shape[0]))
+        step = max(1, 4_000_000 // max(1, self.support_.size))
+        for begin in range(0, X.shape[0], step):
+            piece = X[begin : begin + step]
+            if not callable(self.kernel) and self.kernel == "precomputed":
+                block = np.asarray(piece, dtype=np.float64)[:, self.support_]
+            elif self.support_.size == 0:
+                block = np.zeros((piece.shape[0], 0))
+            else:
+                block = self._kernel_function().between(piece, self.support_vectors_)
+            scores[begin : begin + step] = block @ self.dual_coef_.T + self.intercept_
+        if scores.shape[1] == 2:
+            # A joint problem of two classes: the second against the first.
+            return scores[:, 1] - scores[:, 0]
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the highest score.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[places]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = not callable(self.kernel) and self.kernel == "precomputed"
+        tags.input_tags.sparse = not precomputed
+        tags.input_tags.pairwise = precomputed
+        return tags

@@ -1,0 +1,271 @@
+"""Run any set of methods and rivals on any data, interleaved, and keep their curves."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.replacing import replacing
+from widemargin.laboratory.probe import Probed
+from widemargin.laboratory.rivals import known_rivals, rivals
+from widemargin.laboratory.tasks import Examples, Task, find_examples, make_task
+from widemargin.methods.choose import METHODS, choice_of
+from widemargin.problems.certificate import Point
+from widemargin.run import Record, run
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One point of one curve. Columns of the CSV file, in this order.
+
+    ``gap`` is the relative gap of the best primal and dual points so far; rivals have none.
+    ``suboptimality`` is (P − P*)/P* with P* the lowest objective that any run reached.
+    """
+
+    data: str
+    method: str
+    round: int
+    seconds: float
+    passes: float
+    iteration: int
+    primal: float
+    dual: float
+    gap: float
+    suboptimality: float
+    accuracy: float
+
+
+@dataclass
+class Comparison:
+    """What was run, and everything that was measured."""
+
+    problem: str
+    C: float
+    until: float
+    measurements: list[Measurement] = field(default_factory=list)
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Why a method did not run on a data set."""
+
+    @property
+    def data(self) -> list[str]:
+        """The data sets, in the order they came."""
+        return list(dict.fromkeys(m.data for m in self.measurements))
+
+    def methods(self, data: str) -> list[str]:
+        """The methods that ran on a data set."""
+        return list(dict.fromkeys(m.method for m in self.measurements if m.data == data))
+
+    def curve(self, data: str, method: str, round: int = 0) -> list[Measurement]:
+        """The measurements of one run, in time."""
+        return [
+            m
+            for m in self.measurements
+            if m.data == data and m.method == method and m.round == round
+        ]
+
+    def seconds_to(self, data: str, method: str) -> float:
+        """Median over the rounds of the time until the suboptimality is `until`; inf if never."""
+        rounds = {m.round for m in self.measurements if m.data == data and m.method == method}
+        times = [
+            min(
+                (
+                    m.seconds
+                    for m in self.curve(data, method, r)
+                    if m.suboptimality <= self.until or m.gap <= self.until
+                ),
+                default=np.inf,
+            )
+            for r in rounds
+        ]
+        return float(np.median(times)) if times else np.inf
+
+    def write_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write all measurements, one a line."""
+        with replacing(path, text=True) as stream:
+            writer = csv.DictWriter(
+                stream, [f.name for f in fields(Measurement)], lineterminator="\n"
+            )
+            writer.writeheader()
+            writer.writerows(asdict(m) for m in self.measurements)
+
+    def write_figures(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Draw one figure a data set; needs matplotlib."""
+        from widemargin.laboratory.figures import write_figure
+
+        return [write_figure(self, data, Path(folder)) for data in self.data]
+
+
+Teller = Callable[[str, str, int, Record | None], object]
+"""Told (data, method, round, record): at the start of every run with None, then at every check."""
+
+
+def compare(
+    problem: str,
+    data: Sequence[str | Examples],
+    methods: Sequence[str],
+    *,
+    until: float = 1e-6,
+    C: float = 1.0,
+    intercept: str = "none",
+    kernel: str | None = None,
+    gamma: float | None = None,
+    rounds: int = 1,
+    max_iter: int = 1_000_000,
+    time_limit: float = 60.0,
+    folder: str | None = None,
+    seed: int = 0,
+    tell: Teller | None = None,
+) -> Comparison:
+    """Run methods and rivals on data sets and keep how they fared over time.
+
+    Parameters
+    ----------
+    problem : str
+        "hinge", "squared_hinge", "logistic", "crammer_singer" or "weston_watkins".
+    data : sequence of str or Examples
+        Names of data sets (see `folder`), files, or examples.
+    methods : sequence of str
+        Names as ``solver=`` takes them, "auto", or rivals: "liblinear", "scikit_learn".
+    until : float, default=1e-6
+        Relative gap at which a method stops; rivals stop at the tightest tolerance of their own.
+    C : float, default=1.0
+    intercept : {"none", "exact", "penalised"}, default="none"
+    kernel : {"rbf", "poly", "linear"}, optional
+    gamma : float, optional
+        By default 1 / (n_features · variance of X).
+    rounds : int, default=1
+        Repetitions; methods take turns within a round, so that a busy spell hits all of them.
+    max_iter, time_limit : limits of each run
+    folder : str, optional
+        Where data sets are looked for; by default ``$WIDEMARGIN_DATA``.
+    seed : int, default=0
+    tell : callable, optional
+        For a progress display.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.laboratory import compare
+    >>> from widemargin.laboratory.tasks import Examples
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(200, 5))
+    >>> examples = Examples("toy", X, np.sign(X[:, 0] + 0.1 * random.normal(size=200)))
+    >>> result = compare("hinge", [examples], ["dual_cd", "pragam"], until=1e-3)
+    >>> [result.curve("toy", name)[-1].gap <= 1e-3 for name in result.methods("toy")]
+    [True, True]
+    """
+    installed = rivals()
+    for name in methods:
+        if name not in METHODS and name != "auto" and name not in installed:
+            where = "is not installed" if name in known_rivals() else "is unknown"
+            known = ", ".join(["auto", *METHODS, *installed])
+            raise ValueError(f"method {name!r} {where}; there are {known}")
+    result = Comparison(problem, float(C), float(until))
+    for entry in data:
+        examples = find_examples(entry, folder) if isinstance(entry, str) else entry
+        task = make_task(problem, examples, C=C, intercept=intercept, kernel=kernel, gamma=gamma)
+        series: dict[tuple[str, int], list[Any]] = {}
+        for round in range(rounds):
+            for name in methods:
+                if tell is not None:
+                    tell(examples.name, name, round, None)
+                try:
+                    if name in installed and name not in METHODS:
+                        series[name, round] = _rival(task, installed[name], time_limit)
+                    else:
+                        inform = _informer(tell, examples.name, name, round)
+                        series[name, round] = _method(
+                            task, name, until, max_iter, time_limit, seed + round, inform
+                        )
+                except ValueError as refusal:
+                    result.failures[examples.name, name] = str(refusal)
+        result.measurements += _measure(task, series)
+    return result
+
+
+def _informer(tell: Teller | None, data: str, name: str, round: int) -> list[Any]:
+    return [] if tell is None else [lambda record: tell(data, name, round, record) and None]
+
+
+def _method(
+    task: Task,
+    name: str,
+    until: float,
+    max_iter: int,
+    time_limit: float,
+    seed: int,
+    callbacks: list[Any],
+) -> list[Any]:
+    """Return (seconds, passes, iteration, point) along one run."""
+    kind = type(task.problem)
+    probe = Probed(choice_of(name, kind))
+    solution = run(
+        task.problem,
+        probe,
+        tol=until,
+        max_iter=max_iter,
+        time_limit=time_limit,
+        seed=seed,
+        callbacks=callbacks,
+    )
+    taken = [(s.seconds, s.passes, s.iteration, s.point) for s in probe.snapshots]
+    passes = taken[-1][1] if taken else 0.0
+    if solution.trace:
+        passes = max(passes, solution.trace[-1].passes)
+    seconds = max(solution.seconds - probe.clock.outside, taken[-1][0] if taken else 0.0)
+    return [*taken, (seconds, passes, solution.iterations, solution.point)]
+
+
+def _rival(task: Task, fit: Any, time_limit: float) -> list[Any]:
+    taken, spent = [], 0.0
+    for rung, (seconds, w) in enumerate(fit(task)):
+        spent += seconds
+        taken.append((seconds, float("nan"), rung, w))
+        if spent > 2.0 * time_limit:
+            break
+    return taken
+
+
+def _measure(task: Task, series: dict[tuple[str, int], list[Any]]) -> list[Measurement]:
+    """Certify every snapshot, now that the clock has stopped."""
+    found: list[tuple[str, int, Any, float, float, float]] = []
+    for (name, round), taken in series.items():
+        primal, dual = np.inf, -np.inf
+        for moment in taken:
+            if isinstance(moment[3], Point):
+                point, certificate = task.problem.certify(moment[3])
+                dual = max(dual, certificate.dual)
+                here = certificate.primal
+            else:
+                point, here = Point(moment[3], 0.0, np.zeros(0)), task.primal(moment[3])
+            primal = min(primal, here)
+            found.append((name, round, moment, primal, dual, task.accuracy(point)))
+    if not found:
+        return []
+    best = min(primal for _, _, _, primal, _, _ in found)
+    return [
+        Measurement(
+            task.examples.name,
+            name,
+            round,
+            float(moment[0]),
+            float(moment[1]),
+            int(moment[2]),
+            primal,
+            dual,
+            max(primal - dual, 0.0) / primal if np.isfinite(dual) else float("nan"),
+            (primal - best) / best,
+            accuracy,
+        )
+        for name, round, moment, primal, dual, accuracy in found
+    ]

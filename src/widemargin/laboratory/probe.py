@@ -1,0 +1,103 @@
+"""Watch a method from outside: snapshots of its points, taken off the clock."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widemargin.methods.base import Method, Progress, Settings
+from widemargin.problems.certificate import Point
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A point, when it was there, and what it had cost."""
+
+    seconds: float
+    passes: float
+    iteration: int
+    point: Point
+
+
+@dataclass(eq=False)
+class Clock:
+    """Seconds of work since the start; what a probe does itself is not counted."""
+
+    began: float = field(default_factory=time.perf_counter)
+    outside: float = 0.0
+
+    def now(self) -> float:
+        """Return the seconds so far."""
+        return time.perf_counter() - self.began - self.outside
+
+
+class Probed:
+    """A choice whose methods leave snapshots at times that grow by a factor."""
+
+    def __init__(self, choice: Any, growth: float = 1.15) -> None:
+        self._choice, self._growth = choice, growth
+        self.clock = Clock()
+        self.snapshots: list[Snapshot] = []
+        self.iteration = 0
+        self._due = 0.0
+
+    @property
+    def explanation(self) -> str:
+        """What was chosen, and why."""
+        return str(self._choice.explanation)
+
+    def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
+        """Return the first method, watched."""
+        return _Watched(self._choice.first(problem, warm, tol), self)
+
+    def next(self, progress: Progress) -> Method | None:
+        """Return the method to hand over to, watched, or None."""
+        method = self._choice.next(progress)
+        return None if method is None else _Watched(method, self)
+
+    def look(self, state: Any, always: bool = False) -> None:
+        """Take a snapshot if one is due."""
+        now = self.clock.now()
+        if not always and now < self._due:
+            return
+        began = time.perf_counter()
+        point = state.point
+        copied = Point(np.array(point.w), np.array(point.b), _copy(point.alpha))
+        self.snapshots.append(Snapshot(now, float(state.passes), self.iteration, copied))
+        self.clock.outside += time.perf_counter() - began
+        self._due = max(self._growth * now, now + 1e-4)
+
+
+def _copy(alpha: Any) -> Any:
+    return alpha.copy() if hasattr(alpha, "copy") else np.array(alpha)
+
+
+class _Watched:
+    """One method; everything is passed on to it."""
+
+    serves: ClassVar[type[Any]] = object
+
+    def __init__(self, method: Method, probe: Probed) -> None:
+        self._method, self._probe = method, probe
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return self._method.name
+
+    def refuses(self, problem: Any) -> str | None:
+        """Return the method's own answer."""
+        return self._method.refuses(problem)
+
+    def start(self, problem: Any, warm: Point | None, settings: Settings) -> Any:
+        """Start the method."""
+        return self._method.start(problem, warm, settings)
+
+    def advance(self, state: Any) -> None:
+        """Advance the method, then look."""
+        self._method.advance(state)
+        self._probe.iteration += 1
+        self._probe.look(state)

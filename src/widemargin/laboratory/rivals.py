@@ -1,0 +1,88 @@
+"""Other solvers of the same problems, if they are installed.
+
+A rival climbs its own ladder of tolerances from loose to tight, a fit from scratch each; a rung is
+one point of its curve. Other packages can add rivals through the entry point group
+``widemargin.rivals``: a name and a callable like those below.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.laboratory.tasks import Task
+
+Fit = Callable[[Task], Iterator[tuple[float, NDArray[np.float64]]]]
+"""Yields (seconds of a whole fit, weights), rung by rung."""
+
+_LADDER = [10.0 ** (-k / 2) for k in range(17)]
+
+
+def _refuse(task: Task, name: str, served: tuple[str, ...]) -> None:
+    if task.kernel is not None or task.name not in served:
+        raise ValueError(f"rival {name!r} serves linear problems with {', '.join(served)}")
+    if task.intercept == "exact":
+        raise ValueError(f"rival {name!r} has no free intercept")
+
+
+def liblinear(task: Task) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """LIBLINEAR's dual coordinate descent, through ``liblinear-official``."""
+    from liblinear.liblinear import problem
+    from liblinear.liblinearutil import train
+
+    solvers = {"hinge": 3, "squared_hinge": 1, "logistic": 7}
+    _refuse(task, "liblinear", tuple(solvers))
+    signs = task.signs
+    data = problem(signs, task.examples.X)
+    bias = "-B 1" if task.intercept == "penalised" else ""
+    for tolerance in _LADDER:
+        began = time.perf_counter()
+        model = train(data, f"-s {solvers[task.name]} -c {task.C!r} -e {tolerance!r} -q {bias}")
+        seconds = time.perf_counter() - began
+        length = model.nr_feature + (1 if bias else 0)
+        w = np.ctypeslib.as_array(model.w, shape=(length,)).copy()
+        yield seconds, w if model.label[0] == 1 else -w
+
+
+def scikit_learn(task: Task) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """scikit-learn's LinearSVC without an intercept."""
+    import warnings
+
+    from sklearn.svm import LinearSVC
+
+    _refuse(task, "scikit_learn", ("hinge", "squared_hinge"))
+    if task.intercept != "none":
+        raise ValueError("rival 'scikit_learn' is run without an intercept")
+    for tolerance in _LADDER:
+        model = LinearSVC(
+            loss=task.name, C=task.C, tol=tolerance, fit_intercept=False, max_iter=100_000
+        )
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(task.examples.X, task.signs)
+        yield time.perf_counter() - began, model.coef_[0].astype(np.float64)
+
+
+_BUILT_IN: dict[str, tuple[str, Fit]] = {
+    "liblinear": ("liblinear", liblinear),
+    "scikit_learn": ("sklearn", scikit_learn),
+}
+
+
+def rivals() -> dict[str, Fit]:
+    """Return the rivals that are installed, by name."""
+    found = {name: fit for name, (package, fit) in _BUILT_IN.items() if find_spec(package)}
+    for entry in entry_points(group="widemargin.rivals"):
+        found[entry.name] = entry.load()
+    return found
+
+
+def known_rivals() -> tuple[str, ...]:
+    """Return the names of the rivals that would be used if they were installed."""
+    return tuple(_BUILT_IN)
