@@ -47,7 +47,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     C : float, default=1.0
         Cost of the losses against the norm of w.
     gamma : {"scale", "auto"} or float, default="scale"
-        1 / (n_features · variance of X), 1 / n_features, or the number.
+        1 / (n_features · variance of X, its rows weighted), 1 / n_features, or the number.
     degree : int, default=3
     coef0 : float, default=0.0
     tol : float, default=1e-3
@@ -168,7 +168,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         for place, label in enumerate(classes):
             if not cost[codes == place].any():
                 raise ValueError(f"every example of class {plain(label)!r} has weight zero")
-        gram = self._gram(X)
+        gram = self._gram(X, weight)
         joint = self.multi_class != "ovr"
         free = self.fit_intercept is not False and self.multi_class == "ovr"
         if gram.whole is None:
@@ -281,7 +281,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         kind = KernelProblem if self.multi_class == "ovr" else KernelMulticlassProblem
         choice_of(self.solver, kind)
 
-    def _gram(self, X: Any) -> Gram:
+    def _gram(self, X: Any, weight: Any) -> Gram:
         memory = 1e6 * float(self.memory)
         if not callable(self.kernel) and self.kernel == "precomputed":
             if sp.issparse(X):
@@ -297,10 +297,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
             return Gram.precomputed(matrix)
         gamma = self.gamma
         if gamma == "scale":
-            if sp.issparse(X):
-                variance = float(X.multiply(X).mean() - X.mean() ** 2)
-            else:
-                variance = float(np.var(X, dtype=np.float64))
+            variance = _variance(X, weight)
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
         elif gamma == "auto":
             gamma = 1.0 / X.shape[1]
@@ -375,3 +372,13 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
         return tags
+
+
+def _variance(X: Any, weight: Any) -> float:
+    """Return the variance of all entries, where a row of weight 2 counts twice."""
+    squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+    sums = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+    second = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    total = (X.shape[0] if weight is None else float(weight.sum())) * X.shape[1]
+    mean = float(sums.sum() if weight is None else weight @ sums) / total
+    return float(second.sum() if weight is None else weight @ second) / total - mean * mean

@@ -136,7 +136,9 @@ class KernelDualCD:
             order = order[np.argsort(-wrong[order], kind="stable")]
             order = order[wrong[order] > 0.0]
             fresh = order[~np.isin(order, kept)][: size - kept.size]
-            return np.concatenate([fresh, kept]).astype(np.int64), float(wrong.max(initial=0.0))
+            everybody = order.size > 0 and problem.gram.count <= _LARGEST_SET
+            places = np.arange(problem.gram.count) if everybody else np.concatenate([fresh, kept])
+            return places.astype(np.int64), float(wrong.max(initial=0.0))
         value = -y * gradient
         up = np.where(y > 0.0, rises, falls)
         down = np.where(y > 0.0, falls, rises)
@@ -148,6 +150,8 @@ class KernelDualCD:
         violation = float(value[highest[0]] - value[lowest[0]])
         if violation <= 0.0:
             return np.zeros(0, dtype=np.int64), 0.0
+        if problem.gram.count <= _LARGEST_SET:
+            return np.arange(problem.gram.count), violation
         # Alternately from both ends, so that a short list has both kinds.
         mixed = np.column_stack([highest, lowest]).ravel()
         mixed = mixed[np.where(np.arange(mixed.size) % 2 == 0, up[mixed], down[mixed])]
