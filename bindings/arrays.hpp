@@ -89,5 +89,6 @@ void register_kernel_sweeps(nb::module_& m);
 void register_frank_wolfe(nb::module_& m);
 void register_svmlight(nb::module_& m);
 void register_robust_path(nb::module_& m);
+void register_multiclass(nb::module_& m);
 
 }  // namespace widemargin

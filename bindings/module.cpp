@@ -161,4 +161,5 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_frank_wolfe(m);
   register_svmlight(m);
   register_robust_path(m);
+  register_multiclass(m);
 }

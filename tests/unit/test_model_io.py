@@ -382,8 +382,7 @@ def test_crammer_singer_of_two_classes_has_two_columns(path):
     assert model.predict([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]]).tolist() == [3, -1, -1]
     save_liblinear(model, path)
     assert path.read_text() == text
-    with pytest.raises(ValueError, match="no estimator here trains"):
-        model.to_estimator()
+    assert model.to_estimator().multi_class == "crammer_singer"
 
 
 MALFORMED = {

@@ -17,7 +17,7 @@ from widemargin.cli.inputs import (
 )
 from widemargin.cli.output import Output, add_output_arguments, label_text
 from widemargin.cli.progress import following
-from widemargin.cli.train import LOSSES
+from widemargin.cli.train import LOSSES, MULTI_CLASS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from widemargin.model_io import LinearModel
     from widemargin.problems.binary import BinaryProblem
     from widemargin.problems.certificate import Certificate, Point
+    from widemargin.problems.multiclass import MulticlassProblem
     from widemargin.run import Record
 
 
@@ -43,6 +44,7 @@ def add_to(commands: Any) -> None:
     group = parser.add_argument_group("the problem (default: as the model file says)")
     group.add_argument("--loss", choices=LOSSES)
     group.add_argument("-C", type=positive_number)
+    group.add_argument("--multi-class", choices=MULTI_CLASS)
     group.add_argument(
         "--intercept",
         choices=("exact", "penalised", "none"),
@@ -59,7 +61,7 @@ def add_to(commands: Any) -> None:
         type=positive_number,
         default=60.0,
         metavar="SECONDS",
-        help="for each binary problem (%(default)s)",
+        help="for each problem (%(default)s)",
     )
     group.add_argument("--max-iter", type=positive_integer, default=1000, help="(%(default)s)")
     add_data_arguments(parser)
@@ -69,7 +71,7 @@ def add_to(commands: Any) -> None:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known about one binary problem: the best objective found lies between the two."""
+    """What is known about one problem: the best objective found lies between the two."""
 
     certificate: Certificate
     best_primal: float
@@ -77,16 +79,17 @@ class Finding:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both files, certify every binary problem, report."""
+    """Read both files, certify every problem, report."""
     output = Output(options)
     model = read_model(options.model)
     data = read_data(options.data, options, model)
     model = _as_asked(model, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels")
-    problems = binary_problems(model, data.X, data.y)
+    problems = problems_of(model, data.X, data.y)
     titles = [label_text(label) for label in model.classes.tolist()]
     titles = titles[1:] if len(problems) == 1 else titles
+    titles = titles if model.multi_class == "ovr" else ["all classes"]
     findings: list[Finding] = []
     with following(output, options.tol) as callback:
         for title, (problem, w, b) in zip(titles, problems, strict=True):
@@ -104,6 +107,7 @@ def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
     changes: dict[str, Any] = {
         "loss": options.loss,
         "C": options.C,
+        "multi_class": options.multi_class,
         "intercept_kind": options.intercept,
         "intercept_scaling": options.intercept_scaling,
         "class_weight": parse_class_weight(options.class_weight, model.classes),
@@ -116,10 +120,10 @@ def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
     return model
 
 
-def binary_problems(
+def problems_of(
     model: LinearModel, X: Any, y: NDArray[Any]
-) -> list[tuple[BinaryProblem, NDArray[Any], float]]:
-    """Return each binary problem that a model should solve, with the model's weights for it.
+) -> list[tuple[BinaryProblem | MulticlassProblem, NDArray[Any], Any]]:
+    """Return each problem that a model should solve, with the model's weights for it.
 
     Parameters
     ----------
@@ -130,16 +134,20 @@ def binary_problems(
 
     Returns
     -------
-    list of (BinaryProblem, w, b)
+    list of (problem, w, b)
     """
     import numpy as np
 
     from widemargin.data.rows import Rows, as_rows_array
     from widemargin.data.validation import class_costs
+    from widemargin.estimators.all_classes import both_classes
     from widemargin.problems.binary import BinaryProblem
     from widemargin.problems.losses import LOSSES as LOSS_OF_NAME
+    from widemargin.problems.multiclass import MulticlassProblem
 
-    if model.loss not in LOSS_OF_NAME or (model.classes.size == 2) != (model.coef.shape[0] == 1):
+    together = model.multi_class != "ovr"
+    known = model.loss == "hinge" if together else model.loss in LOSS_OF_NAME
+    if not known or (model.classes.size == 2) != (model.coef.shape[0] == 1):
         raise ValueError(f"models of the kind {model.solver or model.loss} cannot be certified")
     codes = _codes(y, model)
     rows = Rows.of(as_rows_array(fit_width(X, max(X.shape[1], model.n_features))))
@@ -157,6 +165,21 @@ def binary_problems(
         rows = rows.with_constant(model.intercept_scaling)
         coef = np.column_stack([coef, intercept / model.intercept_scaling])
         intercept = np.zeros_like(intercept)
+    if together:
+        return [
+            (
+                MulticlassProblem(
+                    rows,
+                    codes.astype(np.int32),
+                    cost,
+                    int(model.classes.size),
+                    model.multi_class,
+                    model.intercept_kind == "exact",
+                ),
+                both_classes(coef),
+                both_classes(intercept),
+            )
+        ]
     positives = [1] if coef.shape[0] == 1 else range(coef.shape[0])
     return [
         (
@@ -192,9 +215,9 @@ def _codes(y: NDArray[Any], model: LinearModel) -> NDArray[Any]:
 
 
 def _certify(
-    problem: BinaryProblem,
+    problem: BinaryProblem | MulticlassProblem,
     w: NDArray[Any],
-    b: float,
+    b: Any,
     options: argparse.Namespace,
     title: str,
     callback: FitCallback | None,
@@ -207,7 +230,7 @@ def _certify(
     from widemargin.problems.certificate import Certificate
     from widemargin.run import run as solve
 
-    primal = problem.primal(w, b, problem.rows.scores(w))
+    primal = problem.primal_at(w, b)
     start: Point = problem.point_at(w, b)
     dual = problem.certify(start)[1].dual
     certificate = Certificate(primal, dual)
@@ -249,6 +272,7 @@ def _report(
     worst: float,
 ) -> None:
     loss, C, intercept = model.loss, model.C, model.intercept_kind
+    rule = "" if model.multi_class == "ovr" else f", {model.multi_class}"
     output.table(
         ("class", "primal", "dual", "gap", "relative gap", "best objective found"),
         [
@@ -262,7 +286,7 @@ def _report(
             )
             for title, finding in zip(titles, findings, strict=True)
         ],
-        title=f"{options.model}: {loss}, C = {C:g}, intercept {intercept}",
+        title=f"{options.model}: {loss}{rule}, C = {C:g}, intercept {intercept}",
     )
     verdict = "is" if worst <= options.tol else "is not"
     output.text(
@@ -275,6 +299,7 @@ def _report(
             "model": options.model,
             "data": options.data,
             "loss": loss,
+            "multi_class": model.multi_class,
             "C": C,
             "intercept": intercept,
             "tol": options.tol,

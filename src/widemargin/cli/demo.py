@@ -215,7 +215,7 @@ def _objective(theirs: Any, ours: LinearClassifier, X: NDArray[Any], y: NDArray[
 
     import numpy as np
 
-    from widemargin.cli.certify import binary_problems
+    from widemargin.cli.certify import problems_of
     from widemargin.model_io import model_of
 
     parts = theirs.estimators_ if hasattr(theirs, "estimators_") else [theirs]
@@ -224,10 +224,7 @@ def _objective(theirs: Any, ours: LinearClassifier, X: NDArray[Any], y: NDArray[
         coef=np.vstack([part.coef_ for part in parts]),
         intercept=np.concatenate([np.atleast_1d(part.intercept_) for part in parts]),
     )
-    return sum(
-        problem.primal(w, b, problem.rows.scores(w))
-        for problem, w, b in binary_problems(model, X, y)
-    )
+    return sum(problem.primal_at(w, b) for problem, w, b in problems_of(model, X, y))
 
 
 def _sklearn_version() -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
+MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer")
 _INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
 
 
@@ -34,6 +35,13 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the problem")
     group.add_argument("--loss", choices=LOSSES, default="squared_hinge", help="(%(default)s)")
     group.add_argument("-C", type=positive_number, default=1.0, help="cost of the losses (1)")
+    group.add_argument(
+        "--multi-class",
+        choices=MULTI_CLASS,
+        default="ovr",
+        help="several classes one against the rest (ovr), or all at once; the latter with "
+        "--loss hinge (%(default)s)",
+    )
     group.add_argument(
         "--intercept",
         choices=tuple(_INTERCEPTS),
@@ -78,7 +86,7 @@ def add_to(commands: Any) -> None:
         "--time-limit", type=positive_number, metavar="SECONDS", help="for each binary problem"
     )
     group.add_argument(
-        "-j", "--jobs", type=job_count, default=-1, help="threads; -1: all cores (%(default)s)"
+        "-j", "--jobs", type=job_count, help="threads with --multi-class ovr; -1: all cores (-1)"
     )
     group.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument(
@@ -99,12 +107,20 @@ def run(options: argparse.Namespace) -> int:
     from widemargin.methods.choose import choice_of
     from widemargin.model_io import model_of
     from widemargin.problems.binary import BinaryProblem
+    from widemargin.problems.multiclass import MulticlassProblem
 
     # What can be refused is refused before the data are read, or before they are trained on.
     output = Output(options)
     path = options.model or default_model_path(options.data)
     check_writable(path)
-    choice_of(options.solver, BinaryProblem)
+    together = options.multi_class != "ovr"
+    choice_of(options.solver, MulticlassProblem if together else BinaryProblem)
+    if together and options.loss != "hinge":
+        raise ValueError(f"--multi-class {options.multi_class} needs --loss hinge")
+    if together and options.jobs is not None:
+        raise ValueError(f"-j has no meaning with --multi-class {options.multi_class}")
+    if options.multi_class == "weston_watkins" and options.format == "liblinear":
+        raise ValueError("LIBLINEAR's format has no model of Weston and Watkins")
     data = read_data(options.data, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels to train on")
@@ -144,12 +160,12 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
         "solver": options.solver,
         "max_iter": options.max_iter,
         "time_limit": options.time_limit,
-        "n_jobs": options.jobs,
         "random_state": options.seed,
     }
+    jobs = -1 if options.multi_class == "ovr" and options.jobs is None else options.jobs
     if options.loss == "logistic":
-        return LogisticRegression(**settings)
-    return LinearSVC(options.loss, **settings)
+        return LogisticRegression(n_jobs=jobs, **settings)
+    return LinearSVC(options.loss, multi_class=options.multi_class, n_jobs=jobs, **settings)
 
 
 def _report(
@@ -174,6 +190,7 @@ def _report(
             ("features", f"{data.X.shape[1]:,}"),
             ("classes", f"{len(names)}: {shown}"),
             ("loss", f"{options.loss}, C = {options.C:g}, intercept {options.intercept}"),
+            ("several classes", options.multi_class),
             ("solver", f"{estimator.solver_}, {iterations} iterations"),
             ("primal", f"{whole.primal:.10g}"),
             ("dual", f"{whole.dual:.10g}"),
@@ -206,6 +223,7 @@ def _report(
             "features": data.X.shape[1],
             "classes": classes,
             "loss": options.loss,
+            "multi_class": options.multi_class,
             "C": options.C,
             "intercept": options.intercept,
             "solver": estimator.solver_,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -25,11 +26,13 @@ from widemargin.data.validation import (
     plain,
     validate_rows,
 )
+from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import Loss
+from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.run import Record, Solution, Status
 
 Vector = NDArray[np.float64]
@@ -56,6 +59,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _loss(self) -> Loss:
         """Return the loss, or refuse the argument that names it."""
 
+    def _rule(self) -> str:
+        """Return how several classes are told apart, or refuse the argument that names it."""
+        return "ovr"
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on examples X with labels y.
 
@@ -73,7 +80,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self
         """
         # 1) the arguments, before any work
-        loss = self._loss()
+        loss, rule = self._loss(), self._rule()
         self._check_arguments()
         penalised = isinstance(self.fit_intercept, str)
         free_intercept = not penalised and bool(self.fit_intercept)
@@ -86,9 +93,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 if not cost[codes == place].any():
                     raise ValueError(f"every example of class {plain(label)!r} has weight zero")
 
-        # 2) one problem a class, or one for two classes
+        # 2) one problem a class, or one for two classes, or one for all
         if penalised:
             rows = rows.with_constant(float(self.intercept_scaling))
+        if rule != "ovr":
+            fit_all_classes(self, rows, classes, codes, cost, rule)
+            return self
         positives = [1] if classes.size == 2 else list(range(classes.size))
 
         def problem(positive: int) -> BinaryProblem:
@@ -145,7 +155,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "intercept_scaling has a meaning only with fit_intercept='penalised': "
                 "the exact intercept needs no scaling"
             )
-        choice_of(self.solver, BinaryProblem)
+        choice_of(self.solver, BinaryProblem if self._rule() == "ovr" else MulticlassProblem)
 
     def _warm_points(
         self,
@@ -168,7 +178,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             if penalised:
                 w, b = np.append(w, b / float(self.intercept_scaling)), 0.0
             this = problem(positive)
-            if self.dual_coef_.shape[1] == rows.count:
+            if self.dual_coef_.shape[1] == rows.count and not sp.issparse(self.dual_coef_):
                 points.append(Point(w, b, self.dual_coef_[place] * this.y))
             else:
                 points.append(this.point_at(w, b))
@@ -226,7 +236,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def certificates_(self) -> list[Certificate]:
-        """One certificate for each binary problem, in the order of the rows of ``coef_``."""
+        """One certificate for each problem: a row of ``coef_``, or all classes together."""
         check_is_fitted(self)
         return [
             Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
+from widemargin.problems.multiclass import RULES
 from widemargin.run import Record
 
 
@@ -14,7 +15,8 @@ class LinearSVC(LinearClassifier):
     """Train a linear support vector machine, with a certificate of its optimality.
 
     Minimises ``½‖w‖² + Σ c_i ℓ(y_i (w·x_i + b))`` with ``c_i = C · sample weight · class weight``
-    and ℓ(m) = max(0, 1 − m)² or max(0, 1 − m). Several classes are trained one against the rest.
+    and ℓ(m) = max(0, 1 − m)² or max(0, 1 − m). Several classes are trained one against the rest, or
+    all at once by the rule of Weston and Watkins or of Crammer and Singer.
 
     Parameters
     ----------
@@ -31,18 +33,25 @@ class LinearSVC(LinearClassifier):
         Value of that constant feature; only with ``fit_intercept="penalised"``.
     class_weight : dict or "balanced", optional
         Factors on the cost of each class.
+    multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
+        How several classes are told apart. "ovr" solves one binary problem a class. The other two
+        solve one problem, with the hinge of the margins m_ij = (w_y − w_j)·x_i + b_y − b_j of an
+        example of class y over its rivals j: "weston_watkins" minimises ``½‖W‖² + Σ c_i Σ_j max(0,
+        1 − m_ij)``, "crammer_singer" ``½‖W‖² + Σ c_i max_j max(0, 1 − m_ij)``. They need
+        ``loss="hinge"``.
     solver : str, default="auto"
+        How the problem is solved; the answer is the same to within ``tol``. Binary problems:
         "dual_cd", "newton", "proximal_newton", "interior_point"; for comparison also
-        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n".
-        How the problem is solved; the answer is the same to within ``tol``.
+        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". All classes at
+        once: "block_dual_cd", "proximal_newton"; for comparison also "walrus" and "shark".
     max_iter : int, default=1000
         Sweeps or steps at most.
     time_limit : float, optional
-        Seconds at most for each binary problem.
+        Seconds at most for each problem.
     warm_start : bool, default=False
         Start from the previous fit.
     n_jobs : int, optional
-        Threads for several classes; the result does not depend on it.
+        Threads for several classes; the result does not depend on it. Only with "ovr".
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
@@ -56,21 +65,22 @@ class LinearSVC(LinearClassifier):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
-    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        The dual variables times the labels, α_i y_i, in the order of the rows of X.
+    dual_coef_ : ndarray or sparse array of shape (1, n_samples) or (n_classes, n_samples)
+        The dual variables times the labels, α_i y_i, in the order of the rows of X:
+        ``coef_ = dual_coef_ @ X``. Sparse where all classes are trained at once.
     support_ : ndarray
         Rows whose dual variable is not zero for some class.
     certificate_ : Certificate
         Primal value, dual value and gap, computed from the data and the three above.
     certificates_ : list of Certificate
-        One for each row of ``coef_``.
+        One for each problem: a row of ``coef_``, or all classes together.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
     status_ : list of str
         "converged", "iteration_limit", "time_limit", "interrupted" or "stalled".
     solver_ : str
         Which methods ran, and why.
     history_ : list of dict
-        For each binary problem, columns of what every check saw: primal, dual, gap, active set,
+        For each problem, columns of what every check saw: primal, dual, gap, active set,
         passes, seconds.
 
     Examples
@@ -95,6 +105,7 @@ class LinearSVC(LinearClassifier):
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
+        multi_class: str = "ovr",
         solver: str = "auto",
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -110,6 +121,7 @@ class LinearSVC(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.solver = solver
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -124,3 +136,19 @@ class LinearSVC(LinearClassifier):
         if not isinstance(self.loss, str) or self.loss not in losses:
             raise ValueError(f"loss must be 'squared_hinge' or 'hinge'; got {self.loss!r}")
         return losses[self.loss]
+
+    def _rule(self) -> str:
+        if not isinstance(self.multi_class, str) or self.multi_class not in ("ovr", *RULES):
+            names = ", ".join(repr(name) for name in ("ovr", *RULES))
+            raise ValueError(f"multi_class must be one of {names}; got {self.multi_class!r}")
+        if self.multi_class != "ovr":
+            if self.loss != "hinge":
+                raise ValueError(
+                    f"multi_class={self.multi_class!r} needs loss='hinge'; got loss={self.loss!r}"
+                )
+            if self.n_jobs is not None and self.n_jobs != 1:
+                raise ValueError(
+                    f"n_jobs has a meaning only with multi_class='ovr': {self.multi_class!r} is "
+                    "one problem"
+                )
+        return self.multi_class

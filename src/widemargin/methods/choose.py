@@ -11,10 +11,15 @@ dual_of_dual      squared hinge, kernels      first-order steps with a linear ra
 bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
 pragam            hinge                       comparison: the excessive gap technique, 1/k²
 pegasos           hinge, no free intercept    comparison: stochastic subgradients (pegasos_n: batch)
+block_dual_cd     all classes at once         always a good start
+proximal_newton   all classes at once         all weights together are few
+walrus            all classes at once         as published, to compare with: steps by sorting
+shark             Weston-Watkins              as published, to compare with: greedy steps
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
-the kind's own choice: `widemargin.methods.auto_binary` for the binary problems.
+the kind's own choice: `widemargin.methods.auto_binary` for the binary problems,
+`widemargin.methods.auto_multiclass` for all classes at once.
 """
 
 from __future__ import annotations
@@ -23,8 +28,10 @@ from typing import Any
 
 from widemargin.methods.auto_binary import AutoBinary
 from widemargin.methods.auto_kernel import AutoKernel, AutoKernelMulticlass
+from widemargin.methods.auto_multiclass import AutoMulticlass
 from widemargin.methods.auto_robust import AutoRobust
 from widemargin.methods.base import Choice, Method, Progress
+from widemargin.methods.block_dual_cd import BlockDualCD
 from widemargin.methods.block_frank_wolfe import (
     KernelAwayFrankWolfe,
     KernelBlockFrankWolfe,
@@ -37,8 +44,10 @@ from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
 from widemargin.methods.frank_wolfe import KernelFrankWolfe
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.kernel_dual_cd import KernelDualCD
+from widemargin.methods.multiclass_newton import MulticlassNewton
 from widemargin.methods.newton import Newton
 from widemargin.methods.pegasos import Pegasos, PegasosBatch
+from widemargin.methods.plain_blocks import Shark, Walrus
 from widemargin.methods.pragam import Pragam
 from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.methods.robust_interior_point import RobustInteriorPoint
@@ -46,13 +55,14 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
+from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.problems.problem import Problem
 from widemargin.problems.robust import RobustProblem
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
     "dual_cd": (DualCD, KernelDualCD),
     "newton": (Newton,),
-    "proximal_newton": (ProximalNewton,),
+    "proximal_newton": (ProximalNewton, MulticlassNewton),
     "interior_point": (InteriorPoint, RobustInteriorPoint),
     "dual_of_dual": (DualOfDual, KernelDualOfDual),
     "frank_wolfe": (KernelFrankWolfe,),
@@ -65,6 +75,9 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "pragam": (Pragam,),
     "pegasos": (Pegasos,),
     "pegasos_n": (PegasosBatch,),
+    "block_dual_cd": (BlockDualCD,),
+    "walrus": (Walrus,),
+    "shark": (Shark,),
 }
 """For each name, its methods: one a kind of problem."""
 
@@ -73,6 +86,7 @@ AUTO: dict[type[Problem], type[Choice]] = {
     RobustProblem: AutoRobust,
     KernelProblem: AutoKernel,
     KernelMulticlassProblem: AutoKernelMulticlass,
+    MulticlassProblem: AutoMulticlass,
 }
 """For each kind of problem, who chooses when the user does not."""
 

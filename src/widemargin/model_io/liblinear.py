@@ -24,8 +24,8 @@ LOSS_OF = {
     "L2R_L2LOSS_SVC": "squared_hinge",
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
+    "MCSVM_CS": "hinge",
     # These predict as well as the others; nothing here trains or certifies them.
-    "MCSVM_CS": "crammer_singer",
     "L1R_L2LOSS_SVC": "squared_hinge_l1",
     "L1R_LR": "logistic_l1",
 }
@@ -39,7 +39,6 @@ _TYPE_OF = {
     "logistic": "L2R_LR",
     "squared_hinge": "L2R_L2LOSS_SVC",
     "hinge": "L2R_L1LOSS_SVC_DUAL",
-    "crammer_singer": "MCSVM_CS",
     "squared_hinge_l1": "L1R_L2LOSS_SVC",
     "logistic_l1": "L1R_LR",
 }
@@ -61,7 +60,11 @@ def save_liblinear(model: LinearClassifier | LinearModel, path: str | os.PathLik
     model = model_of(model)
     if model.loss not in _TYPE_OF:
         raise ModelFormatError(path, f"LIBLINEAR has no model with the loss {model.loss!r}")
+    if model.multi_class == "weston_watkins" and model.coef.shape[0] > 1:
+        raise ModelFormatError(path, "LIBLINEAR has no model of Weston and Watkins")
     solver = model.solver if LOSS_OF.get(model.solver) == model.loss else _TYPE_OF[model.loss]
+    if model.multi_class == "crammer_singer":
+        solver = "MCSVM_CS"
     labels = integer_labels(model.classes, path)
     if model.coef.shape[0] == 1:
         labels = labels[::-1]  # the sign of the score refers to the first label
@@ -72,7 +75,7 @@ def save_liblinear(model: LinearClassifier | LinearModel, path: str | os.PathLik
     elif model.intercept.any():
         bias, weights = 1.0, np.vstack([weights, model.intercept])
     if solver == "MCSVM_CS" and weights.shape[1] == 1:
-        weights = np.hstack([weights, -weights])
+        weights = np.hstack([0.5 * weights, -0.5 * weights])
     with replacing(path, text=True) as file:
         file.write(f"solver_type {solver}\n")
         file.write(f"nr_class {model.classes.size}\n")
@@ -142,8 +145,10 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     columns = 1 if count == 2 and solver != "MCSVM_CS" else count
     weights = _weights(content[start:], features + (bias >= 0.0), columns, lines["w"], path)
     if count == 2:
-        # Crammer and Singer's two columns are each other's negatives; predict looks at the first.
-        weights, labels = weights[:, :1], labels[::-1]
+        if solver == "MCSVM_CS":
+            # The two columns are each other's negatives; their difference is the score.
+            weights = weights[:, :1] - weights[:, 1:]
+        labels = labels[::-1]
     return LinearModel(
         coef=weights[:features].T,
         intercept=bias * weights[features] if bias > 0.0 else np.zeros(weights.shape[1]),
@@ -152,6 +157,7 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
         intercept_kind="penalised" if bias > 0.0 else "none",
         intercept_scaling=bias if bias > 0.0 else 1.0,
         solver=solver,
+        multi_class="crammer_singer" if solver == "MCSVM_CS" else "ovr",
     )
 
 

@@ -17,6 +17,7 @@ from widemargin.estimators.linear_svc import LinearSVC
 from widemargin.estimators.logistic_regression import LogisticRegression
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multiclass import RULES
 
 Vector = NDArray[np.float64]
 
@@ -44,16 +45,18 @@ class LinearModel:
         the labels of ties.
     loss : str
         "hinge", "squared_hinge", "logistic"; or, for models made elsewhere, another name.
+    multi_class : {"ovr", "weston_watkins", "crammer_singer"}
+        Whether the classes were trained one against the rest or all at once.
     C : float or None
         None when it is not known: LIBLINEAR's files do not say.
     intercept_kind : {"exact", "penalised", "none"}
     intercept_scaling : float
         Value of the constant feature behind a penalised intercept.
     class_weight : dict, "balanced" or None
-    primal, dual : ndarray of shape (k,) or None
-        Certificates of the binary problems, on the training data.
+    primal, dual : ndarray of shape (k,), or (1,) where all classes are one problem, or None
+        Certificates of the problems, on the training data.
     status : tuple of str
-        How the run of each binary problem ended.
+        How the run of each problem ended.
     solver : str
         What trained it; LIBLINEAR's ``solver_type`` if LIBLINEAR did.
     feature_names : tuple of str or None
@@ -85,6 +88,7 @@ class LinearModel:
     solver: str = ""
     feature_names: tuple[str, ...] | None = None
     version: str = ""
+    multi_class: str = "ovr"
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -114,6 +118,8 @@ class LinearModel:
             raise ValueError("a weight is not finite")
         if not all(isinstance(text, str) for text in (self.loss, self.solver, self.version)):
             raise ValueError("loss, solver and version must be strings")
+        if self.multi_class not in ("ovr", *RULES):
+            raise ValueError(f"multi_class is {self.multi_class!r}")
         if self.intercept_kind not in INTERCEPTS:
             raise ValueError(f"intercept_kind is {self.intercept_kind!r}")
         if not self.intercept_scaling > 0.0 or not np.isfinite(self.intercept_scaling):
@@ -122,7 +128,7 @@ class LinearModel:
             raise ValueError("C must be positive")
         for name in ("primal", "dual"):
             value = getattr(self, name)
-            if value is not None and value.shape != (k,):
+            if value is not None and value.shape != (self.problems,):
                 raise ValueError(f"{name} has shape {value.shape}, coef has {k} rows")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"{len(self.feature_names)} names for {self.n_features} features")
@@ -133,8 +139,13 @@ class LinearModel:
         return int(self.coef.shape[1])
 
     @property
+    def problems(self) -> int:
+        """Number of problems that were solved: one a row of ``coef``, or one for all classes."""
+        return int(self.coef.shape[0]) if self.multi_class == "ovr" else 1
+
+    @property
     def certificates(self) -> list[Certificate]:
-        """What was proven of each binary problem; empty if nothing was."""
+        """What was proven of each problem; empty if nothing was."""
         if self.primal is None or self.dual is None:
             return []
         return [
@@ -191,23 +202,26 @@ class LinearModel:
         estimator: LinearClassifier = (
             LogisticRegression(**settings)
             if self.loss == "logistic"
-            else LinearSVC(self.loss, **settings)
+            else LinearSVC(self.loss, multi_class=self.multi_class, **settings)
         )
         order = np.argsort(self.classes)
         sign = -1.0 if k == 1 and order[0] == 1 else 1.0
         rows = np.zeros(1, dtype=np.intp) if k == 1 else order
-        unknown = np.full(k, np.nan)
+        # One certificate a row, or one for all of them.
+        solved = rows if self.multi_class == "ovr" else np.zeros(1, dtype=np.intp)
+        unknown = np.full(solved.size, np.nan)
         estimator.classes_ = self.classes[order]
         estimator.coef_ = sign * self.coef[rows]
         estimator.intercept_ = sign * self.intercept[rows]
         estimator.n_features_in_ = self.n_features
         estimator.dual_coef_ = np.empty((k, 0))
         estimator.support_ = np.empty(0, dtype=np.intp)
-        estimator.primal_ = unknown if self.primal is None else self.primal[rows]
-        estimator.dual_ = unknown if self.dual is None else self.dual[rows]
-        estimator.n_iter_ = np.zeros(k, dtype=np.intp)
-        estimator.status_ = [self.status[row] for row in rows] if self.status else ["loaded"] * k
-        estimator.history_ = [{} for _ in range(k)]
+        estimator.primal_ = unknown if self.primal is None else self.primal[solved]
+        estimator.dual_ = unknown if self.dual is None else self.dual[solved]
+        estimator.n_iter_ = np.zeros(solved.size, dtype=np.intp)
+        estimator.status_ = [self.status[p] for p in solved] if self.status else []
+        estimator.status_ = estimator.status_ or ["loaded"] * solved.size
+        estimator.history_ = [{} for _ in solved]
         estimator.solver_ = self.solver
         if self.feature_names is not None:
             estimator.feature_names_in_ = np.array(self.feature_names, dtype=object)
@@ -253,4 +267,5 @@ def model_of(estimator: LinearClassifier | LinearModel) -> LinearModel:
         solver=estimator.solver_,
         feature_names=None if names is None else tuple(str(name) for name in names),
         version=__version__,
+        multi_class=estimator._rule(),
     )

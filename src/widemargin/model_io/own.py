@@ -76,6 +76,8 @@ def save_model(model: LinearClassifier | LinearModel, path: str | os.PathLike[st
         "feature_names": None if model.feature_names is None else list(model.feature_names),
         "version": model.version,
     }
+    if model.multi_class != "ovr":
+        header["multi_class"] = model.multi_class
     if model.classes.dtype.kind in "UO":
         values = model.classes.tolist()
         if not all(isinstance(value, str) for value in values):

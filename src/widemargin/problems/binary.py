@@ -60,6 +60,10 @@ class BinaryProblem:
         """Return P for weights whose scores are known."""
         return 0.5 * float(w @ w) + self.loss.total(self.y, self.cost, scores, b)
 
+    def primal_at(self, w: Vector, b: float) -> float:
+        """Return P at any weights and intercept, from one pass over the data."""
+        return self.primal(w, b, self.rows.scores(w))
+
     def dual(self, alpha: Vector, combination: Vector) -> float:
         """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
         return self.loss.dual_total(alpha, self.cost) - 0.5 * float(combination @ combination)

@@ -1,0 +1,209 @@
+// Products of one row with the weights of all classes. Weights lie class by class within a feature,
+// W[feature * stride + class], with the stride a multiple of four: what a feature adds to the
+// scores of all classes is then one run of vector operations.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "rows/csr.hpp"
+#include "rows/dense.hpp"
+#include "rows/prefetch.hpp"
+
+namespace widemargin {
+
+constexpr std::int64_t lane_count = 4;
+constexpr std::int64_t widest_piece = 32;  // classes whose sums fit into the vector registers
+
+inline std::int64_t padded_classes(std::int64_t classes) {
+  return (classes + lane_count - 1) / lane_count * lane_count;
+}
+
+// Four doubles that the compiler keeps in one vector register, or in two.
+#if defined(__GNUC__)
+typedef double Lanes __attribute__((vector_size(lane_count * sizeof(double))));
+inline Lanes all_lanes(double x) { return Lanes{x, x, x, x}; }
+#else
+struct Lanes {
+  double at[lane_count];
+  friend Lanes operator*(Lanes a, const Lanes& b) {
+    for (int l = 0; l < lane_count; ++l) a.at[l] *= b.at[l];
+    return a;
+  }
+  friend Lanes operator+(Lanes a, const Lanes& b) {
+    for (int l = 0; l < lane_count; ++l) a.at[l] += b.at[l];
+    return a;
+  }
+};
+inline Lanes all_lanes(double x) { return Lanes{{x, x, x, x}}; }
+#endif
+
+WIDEMARGIN_INLINE Lanes load_lanes(const double* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+WIDEMARGIN_INLINE void store_lanes(double* to, const Lanes& lanes) {
+  std::memcpy(to, &lanes, sizeof lanes);
+}
+
+// The stored entries of a row, by position.
+template <class T, class Index>
+struct SparseEntries {
+  const T* values;
+  const Index* indices;
+  std::int64_t length;
+  std::int64_t index(std::int64_t p) const { return static_cast<std::int64_t>(indices[p]); }
+  double value(std::int64_t p) const { return static_cast<double>(values[p]); }
+};
+template <class T>
+struct DenseEntries {
+  const T* values;
+  std::int64_t length;
+  std::int64_t index(std::int64_t p) const { return p; }
+  double value(std::int64_t p) const { return static_cast<double>(values[p]); }
+};
+
+template <class T, class Index>
+SparseEntries<T, Index> entries_of(const CsrRows<T, Index>& rows, std::int64_t i) {
+  const Index begin = rows.pointers[rows.place(i)];
+  return {rows.values + begin, rows.indices + begin, rows.nonzeros(i)};
+}
+template <class T>
+DenseEntries<T> entries_of(const DenseRows<T>& rows, std::int64_t i) {
+  return {rows.row(i), rows.width};
+}
+
+// out = start + W x_i over `pieces` times four classes; few pieces get several chains of additions
+// to hide their latency.
+template <int pieces, class Rows>
+void scores_of_piece(const Rows& rows, std::int64_t i, const double* weights, std::int64_t stride,
+                     const double* start, double* out) {
+  constexpr int chains = pieces == 1 ? 4 : pieces <= 4 ? 2 : 1;
+  const auto row = entries_of(rows, i);
+  Lanes sums[chains][pieces];
+  for (int p = 0; p < pieces; ++p) {
+    sums[0][p] = load_lanes(start + p * lane_count);
+    for (int chain = 1; chain < chains; ++chain) sums[chain][p] = all_lanes(0.0);
+  }
+  std::int64_t e = 0;
+  for (; e + chains <= row.length; e += chains) {
+    for (int chain = 0; chain < chains; ++chain) {
+      const double* w = weights + row.index(e + chain) * stride;
+      const Lanes v = all_lanes(row.value(e + chain));
+      for (int p = 0; p < pieces; ++p) {
+        sums[chain][p] = sums[chain][p] + v * load_lanes(w + p * lane_count);
+      }
+    }
+  }
+  for (; e < row.length; ++e) {
+    const double* w = weights + row.index(e) * stride;
+    const Lanes v = all_lanes(row.value(e));
+    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_lanes(w + p * lane_count);
+  }
+  if (rows.bias != 0.0) {
+    const double* w = weights + rows.width * stride;
+    const Lanes v = all_lanes(rows.bias);
+    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_lanes(w + p * lane_count);
+  }
+  for (int p = 0; p < pieces; ++p) {
+    for (int chain = 1; chain < chains; ++chain) sums[0][p] = sums[0][p] + sums[chain][p];
+    store_lanes(out + p * lane_count, sums[0][p]);
+  }
+}
+
+// W += x_i delta' over `pieces` times four classes.
+template <int pieces, class Rows>
+void axpy_of_piece(const Rows& rows, std::int64_t i, const double* delta, double* weights,
+                   std::int64_t stride) {
+  const auto row = entries_of(rows, i);
+  Lanes change[pieces];
+  for (int p = 0; p < pieces; ++p) change[p] = load_lanes(delta + p * lane_count);
+  auto add = [&](double* w, double value) {
+    const Lanes v = all_lanes(value);
+    for (int p = 0; p < pieces; ++p) {
+      store_lanes(w + p * lane_count, load_lanes(w + p * lane_count) + v * change[p]);
+    }
+  };
+  for (std::int64_t e = 0; e < row.length; ++e) add(weights + row.index(e) * stride, row.value(e));
+  if (rows.bias != 0.0) add(weights + rows.width * stride, rows.bias);
+}
+
+// Calls visit.template operator()<pieces>(first class) for runs of at most `widest_piece` classes.
+template <class Visit>
+void for_class_pieces(std::int64_t stride, Visit&& visit) {
+  std::int64_t first = 0;
+  for (; first + widest_piece <= stride; first += widest_piece) {
+    visit.template operator()<8>(first);
+  }
+  switch ((stride - first) / lane_count) {
+    case 1:
+      return visit.template operator()<1>(first);
+    case 2:
+      return visit.template operator()<2>(first);
+    case 3:
+      return visit.template operator()<3>(first);
+    case 4:
+      return visit.template operator()<4>(first);
+    case 5:
+      return visit.template operator()<5>(first);
+    case 6:
+      return visit.template operator()<6>(first);
+    case 7:
+      return visit.template operator()<7>(first);
+    default:
+      return;
+  }
+}
+
+template <class Rows>
+void class_scores(const Rows& rows, std::int64_t i, const double* weights, std::int64_t stride,
+                  const double* start, double* out) {
+  for_class_pieces(stride, [&]<int pieces>(std::int64_t first) {
+    scores_of_piece<pieces>(rows, i, weights + first, stride, start + first, out + first);
+  });
+}
+
+template <class Rows>
+void class_axpy(const Rows& rows, std::int64_t i, const double* delta, double* weights,
+                std::int64_t stride) {
+  for_class_pieces(stride, [&]<int pieces>(std::int64_t first) {
+    axpy_of_piece<pieces>(rows, i, delta + first, weights + first, stride);
+  });
+}
+
+// The same two over a few classes only, classes[0, count).
+template <class Rows>
+void some_class_scores(const Rows& rows, std::int64_t i, const double* weights, std::int64_t stride,
+                       const double* start, const std::int32_t* classes, std::int64_t count,
+                       double* out) {
+  for (std::int64_t m = 0; m < count; ++m) out[classes[m]] = start[classes[m]];
+  rows.for_each(i, [&](std::int64_t j, double v) {
+    const double* w = weights + j * stride;
+    for (std::int64_t m = 0; m < count; ++m) out[classes[m]] += v * w[classes[m]];
+  });
+}
+
+template <class Rows>
+void some_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* classes,
+                     const double* delta, std::int64_t count, double* weights,
+                     std::int64_t stride) {
+  rows.for_each(i, [&](std::int64_t j, double v) {
+    double* w = weights + j * stride;
+    for (std::int64_t m = 0; m < count; ++m) w[classes[m]] += v * delta[m];
+  });
+}
+
+// Asks for the weights that a row will need soon.
+template <class Rows>
+WIDEMARGIN_INLINE void prefetch_class_weights(const Rows& rows, std::int64_t i,
+                                              const double* weights, std::int64_t stride) {
+  const auto row = entries_of(rows, i);
+  for (std::int64_t e = 0; e < row.length; ++e) {
+    const double* w = weights + row.index(e) * stride;
+    for (std::int64_t c = 0; c < stride; c += 8) prefetch_line(w + c);
+    prefetch_line(w + stride - 1);
+  }
+}
+
+}  // namespace widemargin

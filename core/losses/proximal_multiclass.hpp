@@ -1,0 +1,250 @@
+// The multiclass hinges with their corners rounded around a dual point (method of multipliers).
+//
+// With the slacks 1 + z_j, z_j = s_j - s_y, the loss c * hinge is max over beta of beta . (1 + z).
+// Subtracting q/2 ||a(beta) - a(center)||^2 makes it smooth; the maximiser is a block step, and the
+// Hessian in the scores is 1/q times the centring projection of a set of classes, the tied ones:
+// those strictly inside their range, and the example's own unless the sum is at its limit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/class_products.hpp"
+#include "projections/block_step.hpp"
+#include "sweeps/block_dual_cd.hpp"
+#include "sweeps/block_duals.hpp"
+
+namespace widemargin {
+
+// The tied classes of each example that has two of them or more.
+struct Ties {
+  std::vector<std::int64_t> rows, pointers{0};
+  std::vector<std::int32_t> classes;
+  std::vector<double> weight;  // 1/q
+
+  void clear() {
+    rows.clear();
+    pointers.assign(1, 0);
+    classes.clear();
+    weight.clear();
+  }
+  std::int64_t count() const { return static_cast<std::int64_t>(rows.size()); }
+};
+
+struct ProximalSums {
+  double losses = 0.0;    // sum_i c_i loss_i, not rounded
+  double mismatch = 0.0;  // sum_i (c_i loss_i - beta_i . slacks_i)
+  double slope = 0.0;     // of the rounded losses along the slopes
+  double curvature = 0.0;
+};
+
+struct ProximalData {
+  const std::int32_t* label = nullptr;
+  const double* cost = nullptr;
+  std::int64_t count = 0;
+  std::int64_t classes = 0;
+};
+
+// Evaluates at scores + step * slopes (slopes may be null). Writes the maximisers to `fresh` and
+// the ties to `ties` where they are given. The width h of the rounding is in units of the margin:
+// q = h / c. As in visit_block, everything is multiplied by q, and only rivals above the level of
+// the centre's own classes are looked at one by one.
+template <class Rule>
+ProximalSums proximal_terms(const ProximalData& data, const BlockDuals& center, double width,
+                            const double* scores, const double* slopes, double step,
+                            BlockDuals* fresh, Ties* ties) {
+  const std::int64_t k = data.classes, stride = padded_classes(k);
+  std::vector<double> here(static_cast<std::size_t>(stride)), slack(here), v(here), u(here),
+      values(here);
+  std::vector<std::int32_t> classes(static_cast<std::size_t>(stride));
+  ProximalSums sums;
+  if (ties) ties->clear();
+  for (std::int64_t i = 0; i < data.count; ++i) {
+    const double c = data.cost[i];
+    if (c == 0.0) {
+      if (fresh) fresh->assign(i, nullptr, nullptr, 0);
+      continue;
+    }
+    const std::int32_t y = data.label[i];
+    const double q = width / c;
+    const double* s = scores + i * stride;
+    const double* d = slopes ? slopes + i * stride : nullptr;
+
+    // 1) the scores here; the classes that the centre has come first
+    if (d) {
+      for (std::int64_t j = 0; j < stride; ++j)
+        here[static_cast<std::size_t>(j)] = s[j] + step * d[j];
+    } else {
+      std::copy(s, s + stride, here.begin());
+    }
+    const double base = 1.0 - here[static_cast<std::size_t>(y)];
+    here[static_cast<std::size_t>(y)] = no_rival;
+    std::fill(here.begin() + k, here.end(), no_rival);
+    double total = 0.0;
+    for (std::int32_t m = 0; m < center.count(i); ++m) total += center.values(i)[m];
+    const double shift = base + q * total;
+    double hinges = 0.0, highest = 0.0;
+    std::int64_t kept = center.count(i);
+    for (std::int64_t m = 0; m < kept; ++m) {
+      const auto place = static_cast<std::size_t>(m);
+      classes[place] = center.classes(i)[m];
+      double& score = here[static_cast<std::size_t>(classes[place])];
+      slack[place] = base + score;
+      v[place] = u[place] = score + shift + q * center.values(i)[m];
+      hinges += std::max(slack[place], 0.0);
+      highest = std::max(highest, slack[place]);
+      score = no_rival;
+    }
+    double level = kept == 0 ? 0.0 : select_level<Rule>(u.data(), kept, width, 0.0);
+
+    // 2) rivals above that level
+    const Rivals rivals = look_at_rivals<Rule>(here.data(), stride, base);
+    if (rivals.highest > level - shift) {
+      const double threshold = level - shift;
+      for (std::int64_t j = 0; j < k; ++j) {
+        const double score = here[static_cast<std::size_t>(j)];
+        if (score > threshold) {
+          const auto place = static_cast<std::size_t>(kept++);
+          classes[place] = static_cast<std::int32_t>(j);
+          slack[place] = base + score;
+          v[place] = score + shift;
+        }
+      }
+      std::copy_n(v.begin(), kept, u.begin());
+      level = select_level<Rule>(u.data(), kept, width, level);
+    }
+    highest = std::max(highest, base + rivals.highest);
+    const double loss = c * (Rule::has_upper ? hinges + rivals.hinges : highest);
+    sums.losses += loss;
+    sums.mismatch += loss;
+
+    // 3) the maximiser, and who is tied
+    for (std::int64_t m = 0; m < kept; ++m) {
+      const auto place = static_cast<std::size_t>(m);
+      const double value = Rule::value(v[place], level, width);
+      values[place] = Rule::has_upper && value >= width ? c : value / q;
+    }
+    const bool at_limit = !Rule::has_upper && level > width;
+    restore_sum<Rule>(values.data(), kept, c, at_limit);
+    double given = 0.0, along = 0.0, tied_sum = 0.0, tied_squares = 0.0;
+    std::int64_t tied = 0;
+    auto tie = [&](std::int32_t j) {
+      if (ties) ties->classes.push_back(j);
+      if (d) {
+        tied_sum += d[j];
+        tied_squares += d[j] * d[j];
+      }
+      ++tied;
+    };
+    const std::size_t first = ties ? ties->classes.size() : 0;
+    for (std::int64_t m = 0; m < kept; ++m) {
+      const auto place = static_cast<std::size_t>(m);
+      const double b = values[place];
+      sums.mismatch -= b * slack[place];
+      given += b;
+      if (d) along += b * d[classes[place]];
+      if (b > 0.0 && (!Rule::has_upper || b < c)) tie(classes[place]);
+    }
+    if (d) sums.slope += along - given * d[y];
+    if (!at_limit) tie(y);
+    if (tied >= 2) {
+      if (d) sums.curvature += (tied_squares - tied_sum * tied_sum / static_cast<double>(tied)) / q;
+      if (ties) {
+        ties->rows.push_back(i);
+        ties->pointers.push_back(static_cast<std::int64_t>(ties->classes.size()));
+        ties->weight.push_back(1.0 / q);
+      }
+    } else if (ties) {
+      ties->classes.resize(first);
+    }
+    if (fresh) fresh->assign(i, classes.data(), values.data(), kept);
+  }
+  return sums;
+}
+
+// out += sum over ties of weight * x (P_ties V' x)'; an intercept is a last row of V and out.
+template <class Rows>
+void tied_product(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
+                  std::int64_t features, const double* direction, double* out) {
+  const std::int64_t stride = padded_classes(classes);
+  std::vector<double> zero(static_cast<std::size_t>(stride)), scores(zero), change(zero);
+  const double* start = intercept ? direction + features * stride : zero.data();
+  for (std::int64_t t = 0; t < ties.count(); ++t) {
+    const auto place = static_cast<std::size_t>(t);
+    const std::int64_t i = ties.rows[place], first = ties.pointers[place];
+    const std::int64_t count = ties.pointers[place + 1] - first;
+    const std::int32_t* tied = ties.classes.data() + first;
+    const bool all = 4 * count > stride;
+    if (all) {
+      class_scores(rows, i, direction, stride, start, scores.data());
+    } else {
+      some_class_scores(rows, i, direction, stride, start, tied, count, scores.data());
+    }
+    double mean = 0.0;
+    for (std::int64_t m = 0; m < count; ++m) mean += scores[static_cast<std::size_t>(tied[m])];
+    mean /= static_cast<double>(count);
+    for (std::int64_t m = 0; m < count; ++m) {
+      change[static_cast<std::size_t>(m)] =
+          ties.weight[place] * (scores[static_cast<std::size_t>(tied[m])] - mean);
+    }
+    some_class_axpy(rows, i, tied, change.data(), count, out, stride);
+    if (intercept) {
+      for (std::int64_t m = 0; m < count; ++m) {
+        out[features * stride + tied[m]] += change[static_cast<std::size_t>(m)];
+      }
+    }
+  }
+}
+
+// Adds the same sum as a matrix over the places feature * classes + class, to its lower triangle.
+template <class Rows>
+void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
+                 std::int64_t features, double* matrix, std::int64_t begin, std::int64_t end) {
+  const std::int64_t side = (features + (intercept ? 1 : 0)) * classes;
+  std::vector<std::int64_t> index;
+  std::vector<double> value;
+  for (std::int64_t t = begin; t < end; ++t) {
+    const auto place = static_cast<std::size_t>(t);
+    const std::int64_t first = ties.pointers[place];
+    const std::int64_t count = ties.pointers[place + 1] - first;
+    const std::int32_t* tied = ties.classes.data() + first;
+    const double share = 1.0 / static_cast<double>(count);
+    index.clear();
+    value.clear();
+    rows.for_each(ties.rows[place], [&](std::int64_t j, double x) {
+      if (x != 0.0) {
+        index.push_back(j);
+        value.push_back(x);
+      }
+    });
+    if (intercept) {
+      index.push_back(features);
+      value.push_back(1.0);
+    }
+    for (std::size_t a = 0; a < index.size(); ++a) {
+      const double weighted = ties.weight[place] * value[a];
+      for (std::size_t b = 0; b < index.size(); ++b) {
+        if (index[b] > index[a]) continue;
+        const double x = weighted * value[b];
+        for (std::int64_t m = 0; m < count; ++m) {
+          double* row = matrix + (index[a] * classes + tied[m]) * side + index[b] * classes;
+          for (std::int64_t l = 0; l < count; ++l) row[tied[l]] -= x * share;
+          row[tied[m]] += x;
+        }
+      }
+    }
+  }
+}
+
+// scores = x_i W + start for the rows [begin, end).
+template <class Rows>
+void score_matrix(const Rows& rows, const double* weights, const double* start, std::int64_t stride,
+                  double* out, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    class_scores(rows, i, weights, stride, start, out + i * stride);
+  }
+}
+
+}  // namespace widemargin

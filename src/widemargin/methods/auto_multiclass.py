@@ -1,0 +1,83 @@
+"""``solver="auto"`` for the multiclass problems: sweeps first, Newton steps where they pay.
+
+Block dual descent starts. It estimates the gap of each sweep for free; from the rate at which that
+falls follows how many sweeps the tolerance will take. Where all weights together are few, the state
+goes to ``proximal_newton`` as soon as that is predicted to be cheaper from there. Predictions count
+operations and never look at the clock.
+"""
+
+from __future__ import annotations
+
+from widemargin.methods.auto_binary import sweeps_to_go
+from widemargin.methods.base import Method, Progress
+from widemargin.methods.block_dual_cd import BlockDualCD
+from widemargin.methods.multiclass_newton import SMALL_PROBLEM, MulticlassNewton
+from widemargin.methods.tied_system import LARGEST_MATRIX
+from widemargin.problems.certificate import Point
+from widemargin.problems.multiclass import MulticlassProblem
+
+_FIRST_LOOK = 8
+"""Sweeps before which the rate says little, and Newton's start would be too far away."""
+
+_NEWTON_STEPS = 35
+
+
+class AutoMulticlass:
+    """Block dual descent, and Newton steps when it would take longer."""
+
+    def __init__(self) -> None:
+        self._story: list[str] = []
+
+    @property
+    def explanation(self) -> str:
+        """The methods that ran, each with the reason for it."""
+        return " -> ".join(self._story)
+
+    def _tell(self, method: Method, reason: str) -> Method:
+        self._story.append(f"{method.name} ({reason})")
+        return method
+
+    def first(self, problem: MulticlassProblem, warm: Point | None, tol: float) -> Method:
+        """Start with block dual descent, but for small problems."""
+        side = (problem.rows.weights + problem.free_intercept) * problem.classes
+        work = problem.rows.view.nonzeros * problem.classes
+        if side <= LARGEST_MATRIX and work <= SMALL_PROBLEM:
+            return self._tell(MulticlassNewton(), "small problem")
+        return self._tell(BlockDualCD(), "all classes at once")
+
+    def next(self, progress: Progress) -> Method | None:
+        """Hand over when the method at work would take longer than the other one from here."""
+        problem = progress.problem
+        if progress.method == "proximal_newton":
+            if progress.finished and len(self._story) < 4:
+                return self._tell(BlockDualCD(), "Newton steps stalled")
+            return None
+        if len(self._story) > 2 or progress.iterations < _FIRST_LOOK:
+            return None
+        side = (problem.rows.weights + problem.free_intercept) * problem.classes
+        newton = MulticlassNewton()
+        if side > LARGEST_MATRIX or newton.refuses(problem) is not None:
+            return None
+        remaining = sweeps_to_go(progress.expected, progress.tol)
+        ahead = remaining * sweep_seconds(problem) * progress.passes / progress.iterations
+        if ahead <= newton_seconds(problem, side):
+            return None
+        sweeps = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
+        return self._tell(
+            newton, f"block descent needed {sweeps} more sweeps after {progress.iterations}"
+        )
+
+
+def sweep_seconds(problem: MulticlassProblem) -> float:
+    """Predict what a sweep over all examples costs; nanoseconds of one core of 2023."""
+    rows = problem.rows
+    return 1e-9 * (0.6 * rows.view.nonzeros * problem.stride + 200.0 * rows.count) + 2e-4
+
+
+def newton_seconds(problem: MulticlassProblem, side: int) -> float:
+    """Predict what the Newton steps cost, in the same currency."""
+    rows = problem.rows
+    entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
+    passes = 0.6 * rows.view.nonzeros * problem.stride + rows.count * (600.0 + 6.0 * problem.stride)
+    matrix = 0.2 * rows.count * 4.0 * entries * entries + 0.05 * side**3 / 3.0
+    return _NEWTON_STEPS * (1e-9 * (passes + matrix) + 2e-4)

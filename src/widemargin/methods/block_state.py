@@ -1,0 +1,137 @@
+"""What the methods of block dual descent share: dual variables, weights, multipliers, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.problems.certificate import Point
+from widemargin.problems.compressed_duals import CompressedDuals, residual_of
+from widemargin.problems.multiclass import MulticlassProblem
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+_PRODUCTS_PER_CALL = 24_000_000
+"""Stored values times classes that one compiled call visits at most: some 20 to 50 ms."""
+
+
+@dataclass(eq=False)
+class BlockState:
+    """Dual variables β, and the weights W and the residual r that follow from them."""
+
+    problem: MulticlassProblem
+    settings: Settings
+    duals: core.BlockDuals
+    weights: Matrix
+    b: Vector
+    residual: Vector
+    rho: float
+    members: NDArray[np.int64]
+    order: NDArray[np.int64]
+    active: int
+    count: int
+    random: np.random.Generator
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+    last_gap: float = np.inf
+    primal: float = 0.0
+    visits_per_call: int = field(default=64)
+
+    @property
+    def point(self) -> Point:
+        """The current point; the intercept is the multiplier's running value."""
+        k = self.problem.classes
+        w = np.ascontiguousarray(self.weights[:, :k].T)
+        return Point(w, (self.b + self.rho * self.residual)[:k], self.beta().sparse(k))
+
+    def beta(self) -> CompressedDuals:
+        """Return a copy of the dual variables."""
+        total = self.duals.total
+        pointers = np.empty(self.problem.rows.count + 1, dtype=np.int64)
+        beta = CompressedDuals(pointers, np.empty(total, dtype=np.int32), np.empty(total))
+        self.duals.read(*beta)
+        return beta
+
+    @classmethod
+    def at(
+        cls, problem: MulticlassProblem, warm: Point | None, settings: Settings, costly: float
+    ) -> BlockState:
+        """Start at β = 0 or at the warm dual variables; a visit is `costly` times a product."""
+        rows, k = problem.rows, problem.classes
+        duals = core.BlockDuals(rows.count, k)
+        weights = np.zeros((rows.weights, problem.stride))
+        b, residual = np.zeros(problem.stride), np.zeros(problem.stride)
+        if warm is not None:
+            beta = CompressedDuals.of(warm.alpha)
+            core.make_feasible(problem.rule, *beta, problem.label, problem.cost, k)
+            beta = CompressedDuals.of(beta.sparse(k))
+            duals.write(*beta, k)
+            weights = problem.losses_and_combination(warm.w, np.zeros(k), beta)[1]
+            if problem.free_intercept:
+                b[:k] = warm.b
+                residual[:k] = residual_of(beta, problem.label, k)
+        # An example without cost has no say, and its block no curvature that counts.
+        members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+        products = max(1.0, rows.view.nonzeros / max(1, rows.count)) * problem.stride
+        return cls(
+            problem,
+            settings,
+            duals,
+            weights,
+            b,
+            residual,
+            rho=_penalty(problem) if problem.free_intercept else 0.0,
+            members=members,
+            order=np.empty(members.size, dtype=np.int64),
+            active=members.size,
+            count=members.size,
+            random=np.random.default_rng(settings.seed),
+            visits_per_call=max(64, int(_PRODUCTS_PER_CALL / (products + costly * problem.stride))),
+        )
+
+    def sweep(
+        self, visit: Callable[[int], tuple[int, float, float, int]]
+    ) -> tuple[float, float, int]:
+        """Visit every active example once, in calls short enough for interrupts between them.
+
+        Returns the largest violation of an optimality condition, the gap seen, and the number of
+        visits; then the multipliers of r(β) = 0 take over what the penalty had to do.
+        """
+        core.fill_order(self.order, self.active, int(self.random.integers(2**63)))
+        violation, gap, visited, place = 0.0, 0.0, 0, 0
+        while place < self.active:
+            place, high, part, seen = visit(place)
+            violation, gap, visited = max(violation, high), gap + part, visited + seen
+            if place < self.active:
+                self.problem.rows.checkpoint()
+        if self.rho > 0.0:
+            self.b += self.rho * self.residual
+            gap += self.rho * float(self.residual @ self.residual)
+        return violation, gap, visited
+
+    def judge(self, gap: float) -> None:
+        """Predict the relative gap at the end of the sweep from what was seen during it.
+
+        The sum over the visits is the gap as it was on average half a sweep ago; it is carried
+        forward at the rate of the last sweep.
+        """
+        flat = self.weights.reshape(-1)
+        dual = self.duals.sum - 0.5 * float(flat @ flat)
+        rate = gap / self.last_gap if self.last_gap > 0.0 else 1.0
+        self.last_gap = gap
+        gap *= min(max(rate, 0.05), 1.0)
+        self.primal = max(dual + gap, 0.0)
+        self.expected_gap = gap / self.primal if self.primal > 0.0 else np.inf
+
+
+def _penalty(problem: MulticlassProblem) -> float:
+    """Return ρ: of the size of a row, or larger where costs are so small that b would crawl."""
+    norm = float(problem.rows.norms.mean()) if problem.rows.count else 1.0
+    return max(norm, 1.0 / (float(problem.cost.mean()) * np.sqrt(problem.rows.count)))

@@ -1,0 +1,229 @@
+"""Newton's method for the multiclass hinges, smoothed around the dual point (multipliers).
+
+The sibling of `proximal_newton` for all classes at once. Subtracting a quadratic around a dual
+point rounds the corners of the loss, see core/losses/proximal_multiclass.hpp; a Newton step on that
+concerns only examples with two or more classes in the corner. Centring the rounding at the latest
+dual point removes its error in the limit; the interval is narrowed only when that goes too slowly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.methods.newton_system import line_search
+from widemargin.methods.tied_system import FEW_WEIGHTS, TiedSystem
+from widemargin.problems.certificate import Point
+from widemargin.problems.compressed_duals import CompressedDuals
+from widemargin.problems.multiclass import MulticlassProblem
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+LARGEST_SCORES = 20_000_000
+"""Scores, examples times classes, up to which they are kept: 160 MB, twice."""
+
+_SOLVED = 0.1
+"""A smoothed problem counts as solved when the gradient's share of the gap is below this."""
+
+_PATIENCE = 40
+"""Steps without a better gap after which no further progress is expected."""
+
+_GOOD_RATE = 0.3
+"""Moving the centre should cut the mismatch to this; if it does not, the interval is halved."""
+
+_NARROW = 0.2
+"""Factor on the interval when one step solved the problem: it has found its ties."""
+
+SMALL_PROBLEM = 20_000
+"""Products with the data below which a step costs so little that the last digits come for free."""
+
+_LAST_DIGITS = 1e-15
+"""The relative gap at which rounding leaves nothing to gain."""
+
+
+@dataclass(eq=False)
+class MulticlassNewtonState:
+    """Weights, their scores, the centre of the rounding, and the dual point that belongs to them.
+
+    The intercepts are the last row of the weights where they are free.
+    """
+
+    problem: MulticlassProblem
+    settings: Settings
+    weights: Matrix
+    scores: Matrix
+    center: core.BlockDuals
+    duals: core.BlockDuals
+    ties: core.Ties
+    combination: Matrix
+    width: float
+    active: int = 0
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+    primal: float = 0.0
+    mismatch: float = 0.0
+    gap: float = np.inf
+    last_mismatch: float = 0.0
+    best_gap: float = np.inf
+    stalled_steps: int = 0
+    steps_here: int = 0
+    system: TiedSystem = field(default_factory=TiedSystem)
+
+    @property
+    def point(self) -> Point:
+        """The current point."""
+        k, d = self.problem.classes, self.problem.rows.weights
+        b = self.weights[d, :k].copy() if self.problem.free_intercept else np.zeros(k)
+        total = self.duals.total
+        pointers = np.empty(self.problem.rows.count + 1, dtype=np.int64)
+        beta = CompressedDuals(pointers, np.empty(total, dtype=np.int32), np.empty(total))
+        self.duals.read(*beta)
+        return Point(np.ascontiguousarray(self.weights[:d, :k].T), b, beta.sparse(k))
+
+
+class MulticlassNewton:
+    """Minimise the primal by Newton steps on the proximal smoothing of its loss."""
+
+    name = "proximal_newton"
+    serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
+
+    def refuses(self, problem: MulticlassProblem) -> str | None:
+        """Serve problems whose scores fit into memory and whose weights are not too many."""
+        if problem.rows.count * problem.stride > LARGEST_SCORES:
+            return (
+                f"solver 'proximal_newton' keeps all scores, here {problem.rows.count} x "
+                f"{problem.classes}, which is too many; 'block_dual_cd' does not"
+            )
+        if problem.rows.weights > FEW_WEIGHTS:
+            return (
+                f"solver 'proximal_newton' serves up to {FEW_WEIGHTS} features, here are "
+                f"{problem.rows.weights}; 'block_dual_cd' serves any number"
+            )
+        return None
+
+    def start(
+        self, problem: MulticlassProblem, warm: Point | None, settings: Settings
+    ) -> MulticlassNewtonState:
+        """Start at W = 0 or at the warm point."""
+        point = problem.cold_point() if warm is None else warm
+        k, d, n = problem.classes, problem.rows.weights, problem.rows.count
+        weights = np.zeros((d + problem.free_intercept, problem.stride))
+        weights[:d, :k] = point.w.T
+        if problem.free_intercept:
+            weights[d, :k] = point.b
+        center = core.BlockDuals(n, k)
+        if warm is not None:
+            beta = CompressedDuals.of(warm.alpha)
+            core.make_feasible(problem.rule, *beta, problem.label, problem.cost, k)
+            center.write(*CompressedDuals.of(beta.sparse(k)), k)
+        state = MulticlassNewtonState(
+            problem,
+            settings,
+            weights,
+            np.zeros((n, problem.stride)),
+            center,
+            core.BlockDuals(n, k),
+            core.Ties(),
+            np.zeros_like(weights),
+            width=2.5 if warm is None else 0.5,
+        )
+        state.scores = self._scores(state, weights)
+        self._evaluate(state)
+        return state
+
+    def advance(self, state: MulticlassNewtonState) -> None:
+        """Take one Newton step on the rounded loss; then move its centre if that is solved."""
+        problem = state.problem
+        d = problem.rows.weights
+        gradient = _penalised(state.weights, d) - state.combination
+        direction = state.system.direction(
+            problem, state.ties, gradient, 0.02 * state.settings.tol * state.primal
+        )
+        slopes = self._scores(state, direction)
+        at_zero = float(np.vdot(gradient, direction))
+        if at_zero < 0.0:
+            wd = float(np.vdot(state.weights[:d], direction[:d]))
+            dd = float(np.vdot(direction[:d], direction[:d]))
+
+            def derivatives(t: float) -> tuple[float, float]:
+                first, second = problem.core.proximal_derivatives(
+                    state.center, state.width, state.scores, slopes, t
+                )
+                return first + wd + t * dd, second + dd
+
+            step = line_search(derivatives, at_zero)
+            state.weights = state.weights + step * direction
+            state.scores = state.scores + step * slopes
+        state.passes += 2.0
+        self._evaluate(state)
+        self._recentre(state, at_zero)
+
+    def _scores(self, state: MulticlassNewtonState, weights: Matrix) -> Matrix:
+        problem, d = state.problem, state.problem.rows.weights
+        out = np.zeros((problem.rows.count, problem.stride))
+        start = weights[d] if problem.free_intercept else np.zeros(problem.stride)
+        features = np.ascontiguousarray(weights[:d])
+        for begin, end in problem.pieces():
+            problem.core.scores(features, start, out, begin, end)
+        return out
+
+    def _evaluate(self, state: MulticlassNewtonState) -> None:
+        """Find the dual point, the ties and the gap at the present scores."""
+        problem, d = state.problem, state.problem.rows.weights
+        losses, mismatch = problem.core.proximal_terms(
+            state.center, state.width, state.scores, state.duals, state.ties
+        )
+        combination = np.zeros((d, problem.stride))
+        residual = np.zeros(problem.stride)
+        for begin, end in problem.pieces():
+            problem.core.combine(state.duals, combination, residual, begin, end)
+        state.combination = combination
+        if problem.free_intercept:
+            state.combination = np.vstack([combination, residual])
+        features = state.weights[:d]
+        state.primal = 0.5 * float(np.vdot(features, features)) + losses
+        difference = features - combination
+        gap = mismatch + 0.5 * float(np.vdot(difference, difference))
+        if problem.free_intercept:
+            gap += abs(float(residual @ state.weights[d]))
+        state.active = state.ties.count
+        state.mismatch = mismatch
+        state.gap = gap
+        state.expected_gap = max(gap, 0.0) / state.primal if state.primal > 0.0 else np.inf
+
+    def _recentre(self, state: MulticlassNewtonState, at_zero: float) -> None:
+        """Judge the new point; move the centre when the rounding is what holds it back."""
+        gap, mismatch = state.gap, state.mismatch
+        state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
+        state.best_gap = min(gap, state.best_gap)
+        state.finished = state.stalled_steps >= _PATIENCE
+        state.steps_here += 1
+        work = state.problem.rows.view.nonzeros * state.problem.classes
+        if work <= SMALL_PROBLEM and gap > _LAST_DIGITS * state.primal and state.stalled_steps < 4:
+            state.expected_gap = np.inf
+        if gap - mismatch <= _SOLVED * mismatch or not at_zero < 0.0:
+            if state.steps_here == 1 and gap <= 0.01 * state.primal:
+                state.width *= _NARROW
+            elif mismatch > _GOOD_RATE * state.last_mismatch > 0.0:
+                state.width *= 0.5
+            state.width = max(state.width, 1e-6)
+            state.last_mismatch, state.steps_here = mismatch, 0
+            every = np.arange(state.problem.rows.count)
+            state.center.copy_from(state.duals, every)
+            expected = state.expected_gap
+            self._evaluate(state)
+            state.expected_gap = expected
+
+
+def _penalised(weights: Matrix, features: int) -> Matrix:
+    """Return the gradient of ½‖W‖²: the intercepts have none."""
+    out = weights.copy()
+    out[features:] = 0.0
+    return out

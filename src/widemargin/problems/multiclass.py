@@ -1,0 +1,210 @@
+"""Multiclass problems: Weston-Watkins and Crammer-Singer, their dual, their certificate (§3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin.data.rows import Rows
+from widemargin.kernels import core
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.compressed_duals import CompressedDuals, without_residual
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+RULES = ("weston_watkins", "crammer_singer")
+
+_PRODUCTS_PER_CALL = 64_000_000
+"""Stored values times classes that one compiled call works through: some 20 to 50 ms."""
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassProblem:
+    """All classes at once: min ½‖W‖² + Σ c_i ℓ_i, over labelled, weighted rows.
+
+    With the margins m_ij = (w_y − w_j)·x_i + b_y − b_j of example i, whose class is y, over its
+    rivals j: ℓ_i = Σ_j max(0, 1 − m_ij) for Weston-Watkins, max_j max(0, 1 − m_ij) for
+    Crammer-Singer. A point has w of shape (k, d), b of shape (k,), and as alpha the sparse array β
+    of shape (n, k).
+
+    Attributes
+    ----------
+    rows : Rows
+        With a constant feature if the intercept is penalised.
+    label : ndarray of int32, shape (n,)
+        The class of each example, from 0 to k − 1.
+    cost : ndarray of shape (n,)
+        c_i = C · sample weight · class weight.
+    classes : int
+        k.
+    rule : {"weston_watkins", "crammer_singer"}
+    free_intercept : bool
+        Whether unpenalised b are part of the problem; the dual then has r(β) = 0, see `residual`.
+    """
+
+    kind: ClassVar[str] = "multiclass problems"
+
+    rows: Rows
+    label: NDArray[np.int32]
+    cost: Vector
+    classes: int
+    rule: str
+    free_intercept: bool
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def core(self) -> core.MulticlassCore:
+        """The compiled loops over the data."""
+        if "core" not in self._kept:
+            self._kept["core"] = core.MulticlassCore(
+                self.rows.view, self.label, self.cost, self.rows.norms, self.classes, self.rule
+            )
+        return self._kept["core"]
+
+    @property
+    def stride(self) -> int:
+        """Classes, and padding up to whole vector registers."""
+        return int(core.padded_classes(self.classes))
+
+    def watched(self, checkpoint: Callable[[], None]) -> MulticlassProblem:
+        """Return the same problem, calling `checkpoint` between compiled calls."""
+        return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
+
+    def cold_point(self) -> Point:
+        """Return W = 0, b = 0, β = 0."""
+        return Point(
+            np.zeros((self.classes, self.rows.weights)),
+            np.zeros(self.classes),
+            sp.csr_array((self.rows.count, self.classes)),
+        )
+
+    def interleaved(self, w: Matrix) -> Matrix:
+        """Return the weights with the classes of a feature side by side, padded by zeros."""
+        out = np.zeros((self.rows.weights, self.stride))
+        out[:, : self.classes] = w.T
+        return out
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
+        count = self.rows.count
+        work = max(self.rows.view.nonzeros, count, 1) * self.stride
+        step = max(1, int(count * min(1.0, _PRODUCTS_PER_CALL / work)))
+        for begin in range(0, count, step):
+            yield begin, min(begin + step, count)
+            self.rows.checkpoint()
+
+    def feasible(self, alpha: Any) -> tuple[CompressedDuals, Vector]:
+        """Return a dual-feasible β near the given one, and what is left of its residual."""
+        beta = CompressedDuals.of(alpha)
+        core.make_feasible(self.rule, *beta, self.label, self.cost, self.classes)
+        if not self.free_intercept:
+            return beta, np.zeros(self.classes)
+        return beta, without_residual(beta, self.label, self.classes)
+
+    def losses_and_combination(
+        self, w: Matrix, b: Vector, beta: CompressedDuals
+    ) -> tuple[float, Matrix]:
+        """Return Σ c_i ℓ_i, and the weights that β stands for, from one pass over the data."""
+        weights = self.interleaved(w)
+        start = np.full(self.stride, -1e300)
+        start[: self.classes] = b
+        combination = np.zeros_like(weights)
+        total = 0.0
+        for begin, end in self.pieces():
+            total += self.core.losses(weights, start, *beta, combination, begin, end)
+        return total, combination
+
+    def primal_at(self, w: Matrix, b: Vector) -> float:
+        """Return P at any weights and intercepts, from one pass over the data."""
+        nothing = CompressedDuals.of(sp.csr_array((self.rows.count, self.classes)))
+        return _half_square(w) + self.losses_and_combination(w, b, nothing)[0]
+
+    def point_at(self, w: Matrix, b: Vector) -> Point:
+        """Return the point with these weights and the dual variables that belong to them."""
+        b = b if self.free_intercept else np.zeros(self.classes)
+        parts = []
+        step = max(1, 4_000_000 // self.classes)
+        for begin in range(0, self.rows.count, step):
+            chosen = np.arange(begin, min(begin + step, self.rows.count))
+            rows, y, cost = self.rows.take(chosen), self.label[chosen], self.cost[chosen]
+            scores = np.stack([rows.scores(np.ascontiguousarray(v)) for v in w], axis=1) + b
+            places = np.arange(chosen.size)
+            slack = 1.0 - scores[places, y][:, None] + scores
+            slack[places, y] = 0.0
+            if self.rule == "crammer_singer":
+                slack[slack < slack.max(axis=1, keepdims=True)] = 0.0
+                slack[places, y] = 0.0
+                first = slack.argmax(axis=1)
+                hit = slack[places, first] > 0.0
+                part = sp.csr_array(
+                    (cost[hit], (places[hit], first[hit])), shape=(chosen.size, self.classes)
+                )
+            else:
+                part = sp.csr_array((slack > 0.0) * cost[:, None])
+            parts.append(part)
+        return Point(w, b, sp.vstack(parts, format="csr"))
+
+    def certify(self, point: Point) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        β is brought into its range and, where intercepts are free, rid of its residual; then it is
+        scaled by the factor that raises D most. One pass over the data.
+        """
+        # 1) a feasible dual point, and everything the data have to say about (W, b, β)
+        beta, residual = self.feasible(point.alpha)
+        # Only differences of intercepts count: of all that are the same, take those that sum to 0.
+        b = point.b - np.mean(point.b) if self.free_intercept else np.zeros(self.classes)
+        losses, combination = self.losses_and_combination(point.w, b, beta)
+        primal = _half_square(point.w) + losses
+        # 2) dual value, at the best multiple of β
+        linear, quadratic = float(beta.values.sum()), 2.0 * _half_square(combination)
+        scale = self._best_scale(beta, linear, quadratic)
+        dual = scale * linear - 0.5 * scale * scale * quadratic
+        if scale != 1.0:
+            beta.values[:] *= scale
+        dual -= scale * self._price(residual, primal)
+        if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
+            raise RuntimeError(
+                f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
+            )
+        return Point(point.w, b, beta.sparse(self.classes)), Certificate(primal, dual)
+
+    def _best_scale(self, beta: CompressedDuals, linear: float, quadratic: float) -> float:
+        """Return argmax over feasible t of D(tβ)."""
+        if linear <= 0.0 or quadratic <= 0.0:
+            return 1.0
+        scale = linear / quadratic
+        # Near the optimum the best multiple is one, up to what rounding and tolerance leave.
+        if scale <= 1.0 or 0.5 * (scale - 1.0) ** 2 * quadratic <= 1e-12 * linear:
+            return min(scale, 1.0)
+        if self.rule == "crammer_singer":
+            used: Any = np.bincount(beta.owners, beta.values, self.rows.count)
+            cost = self.cost
+        else:
+            used, cost = beta.values, self.cost[beta.owners]
+        taken = used > 0.0
+        return max(1.0, min(scale, float((cost[taken] / used[taken]).min())))
+
+    def _price(self, residual: Vector, primal: float) -> float:
+        """Bound what a residual can be worth: D(β) minus it is a lower bound on P still.
+
+        Some optimal intercepts, in order of size, have steps of at most 1 + R between neighbours,
+        with R = max‖x_i‖ √2 ‖W*‖ above every difference of scores: a larger step could be made
+        smaller without raising a loss. So b*·r ≤ ½ (k − 1)(1 + R) ‖r‖₁.
+        """
+        size = float(np.abs(residual).sum())
+        if size == 0.0:
+            return 0.0
+        reach = float(np.sqrt(self.rows.norms.max())) * 2.0 * np.sqrt(primal)
+        return 0.5 * (self.classes - 1) * (1.0 + reach) * size
+
+
+def _half_square(w: Matrix) -> float:
+    flat = w.reshape(-1)
+    return 0.5 * float(flat @ flat)
