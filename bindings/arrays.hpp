@@ -88,6 +88,7 @@ void register_pegasos(nb::module_& m);
 void register_kernel_sweeps(nb::module_& m);
 void register_frank_wolfe(nb::module_& m);
 void register_svmlight(nb::module_& m);
+void register_robust(nb::module_& m);
 void register_robust_path(nb::module_& m);
 void register_multiclass(nb::module_& m);
 

@@ -160,6 +160,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_kernel_sweeps(m);
   register_frank_wolfe(m);
   register_svmlight(m);
+  register_robust(m);
   register_robust_path(m);
   register_multiclass(m);
 }

@@ -45,6 +45,10 @@ from widemargin.methods.frank_wolfe import KernelFrankWolfe
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.kernel_dual_cd import KernelDualCD
 from widemargin.methods.multiclass_newton import MulticlassNewton
+from widemargin.methods.gs_admm import GSADMM
+from widemargin.methods.hybrid import Hybrid
+from widemargin.methods.ippa import IPPA
+from widemargin.methods.isg import ISG
 from widemargin.methods.newton import Newton
 from widemargin.methods.pegasos import Pegasos, PegasosBatch
 from widemargin.methods.plain_blocks import Shark, Walrus
@@ -78,6 +82,9 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "block_dual_cd": (BlockDualCD,),
     "walrus": (Walrus,),
     "shark": (Shark,),
+    "isg": (ISG,),
+    "ippa": (IPPA,),
+    "gs_admm": (GSADMM,),
 }
 """For each name, its methods: one a kind of problem."""
 
@@ -89,6 +96,12 @@ AUTO: dict[type[Problem], type[Choice]] = {
     MulticlassProblem: AutoMulticlass,
 }
 """For each kind of problem, who chooses when the user does not."""
+
+
+HANDOVERS: dict[str, dict[type[Problem], type[Choice]]] = {
+    "hybrid": {RobustProblem: Hybrid},
+}
+"""Names that stand for a fixed sequence of methods rather than for one."""
 
 
 class Named:
@@ -117,22 +130,26 @@ class Named:
 def solvers_for(kind: type[Problem]) -> list[str]:
     """Return the names that serve a kind of problem, "auto" first."""
     named = [name for name, methods in METHODS.items() if _serving(methods, kind) is not None]
+    named += [name for name, choices in HANDOVERS.items() if kind in choices]
     return ["auto", *named] if kind in AUTO else named
 
 
 def choice_of(solver: str, kind: type[Problem]) -> Choice:
     """Return the choice that ``solver=`` names, for one kind of problem."""
-    known = isinstance(solver, str) and (solver == "auto" or solver in METHODS)
+    names = ("auto", *METHODS, *HANDOVERS)
+    known = isinstance(solver, str) and solver in names
     if known and solver == "auto":
         return AUTO[kind]()
-    method = _serving(METHODS[solver], kind) if known else None
+    if known and kind in HANDOVERS.get(solver, {}):
+        return HANDOVERS[solver][kind]()
+    method = _serving(METHODS.get(solver, ()), kind) if known else None
     if method is None:
-        names = ", ".join(repr(name) for name in solvers_for(kind))
+        serving = ", ".join(repr(name) for name in solvers_for(kind))
         if known:
             raise ValueError(
-                f"solver {solver!r} does not serve {kind.kind}; those that do are {names}"
+                f"solver {solver!r} does not serve {kind.kind}; those that do are {serving}"
             )
-        raise ValueError(f"solver must be one of {names}; got {solver!r}")
+        raise ValueError(f"solver must be one of {serving}; got {solver!r}")
     return Named(method())
 
 

@@ -1,0 +1,271 @@
+"""What ISG and IPPA share: compiled sweeps in stages, averages, extrapolation (DRSVM, section 2).
+
+A stage is a few sweeps in one fixed order and with one step size. Iterates and multipliers are
+averaged with weights that rise and fall over the stage (see core/sweeps/robust_sweeps.hpp); the
+averages are the primal and the dual point that the stage ends with, which neither iterates nor last
+multipliers of an incremental method would be. Between stages, an exact line search along the way
+from earlier averages to the last one shortens what is left of the drift.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.methods.step_sizes import Judgement, StepSizes, step_sizes
+from widemargin.problems.certificate import Point
+from widemargin.problems.norms import norm_of
+from widemargin.problems.robust import RobustProblem
+
+Vector = NDArray[np.float64]
+
+_WORK_PER_CALL = 40_000_000
+"""Additions that a compiled call may take on: some 50 ms."""
+
+_EXAMPLES_PER_STEP = 16_384
+"""Small problems take several sweeps a step, so that Python's share stays small."""
+
+_REMEMBERED = 6
+_FARTHEST = 30.0
+_SMALLEST_STEP = 1e-13
+
+
+@dataclass(eq=False)
+class _Average:
+    """Where a stage ended: weights, their scores, intercept, λ."""
+
+    w: Vector
+    scores: Vector
+    b: float
+    price: float
+
+
+@dataclass(eq=False)
+class IncrementalState:
+    """The iterate, the sums of the stage under way, and the best points so far."""
+
+    problem: RobustProblem
+    steps: StepSizes
+    random: np.random.Generator
+    weights: Vector
+    """Of the examples, with mean one."""
+    w: Vector
+    b: float
+    price: float
+    batch: int
+    smallest: float
+    best: Point
+    best_primal: float = np.inf
+    best_dual: float = 0.0
+    averages: list[_Average] = field(default_factory=list)
+    order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    sweeps: int = 0
+    """Of the present stage, so far."""
+    ramp: float = 0.0
+    sum_w: Vector = field(default_factory=lambda: np.empty(0))
+    totals: Vector = field(default_factory=lambda: np.zeros(3))
+    alpha: Vector = field(default_factory=lambda: np.empty((2, 0)))
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+
+    @property
+    def active(self) -> int:
+        """All examples take part in every sweep."""
+        return self.problem.rows.count
+
+    @property
+    def point(self) -> Point:
+        """The best weights and the best dual variables of all stages so far."""
+        return self.best
+
+
+class Incremental:
+    """Sweeps of one kind; the subclasses name it and say how a sweep is cut and how steps start."""
+
+    name: str
+    serves: ClassVar[type[Any]] = RobustProblem
+    first_step: float
+    """Of the first stage, in units of 1 / mean squared length of a row."""
+
+    def __init__(self, scheme: str = "automatic", step: float | None = None) -> None:
+        self._scheme, self._step = scheme, step
+        step_sizes(scheme, 1.0)
+
+    def refuses(self, problem: RobustProblem) -> str | None:
+        """Serve every robust problem whose weights are held by something."""
+        if problem.radius == 0.0 and problem.l2 == 0.0:
+            return (
+                f"solver {self.name!r} needs a positive radius or l2; "
+                "the nearest solver that serves this problem is 'interior_point'"
+            )
+        return None
+
+    def batch_of(self, problem: RobustProblem) -> int:
+        """Return how many examples go between two summed iterates."""
+        raise NotImplementedError
+
+    def start(
+        self, problem: RobustProblem, warm: Point | None, settings: Settings
+    ) -> IncrementalState:
+        """Start at w = 0, or at warm weights."""
+        n = problem.rows.count
+        point = problem.cold_point() if warm is None else warm
+        length = float(problem.weight @ problem.rows.norms)
+        scale = length + min(problem.label_cost**2, length) if problem.flips else length
+        scale = max(scale, problem.l2, 1e-300)
+        unit = 1.0 / scale if scale > 1e-290 else 1.0
+        step = self._first_step(problem, unit, warm) if self._step is None else self._step
+        w = np.array(point.w, dtype=np.float64)
+        b = float(point.b) if problem.free_intercept else 0.0
+        price = 1.0 / np.sqrt(scale) if scale > 1e-290 else 1.0
+        if warm is not None:
+            price = problem.worst_loss(w, b, problem.rows.scores(w))[1]
+        state = IncrementalState(
+            problem,
+            step_sizes(self._scheme, step),
+            np.random.default_rng(settings.seed),
+            problem.weight * n,
+            w,
+            b,
+            price,
+            self.batch_of(problem),
+            _SMALLEST_STEP * unit,
+            point,
+        )
+        if warm is not None:
+            kept, certificate = problem.certify(warm)
+            state.best = kept
+            state.best_primal, state.best_dual = certificate.primal, certificate.dual
+        self._begin_stage(state)
+        return state
+
+    def _first_step(self, problem: RobustProblem, unit: float, warm: Point | None) -> float:
+        return self.first_step * unit
+
+    def advance(self, state: IncrementalState) -> None:
+        """Do one sweep, or several short ones; at the end of a stage, judge it."""
+        rounds = max(1, _EXAMPLES_PER_STEP // max(1, state.problem.rows.count))
+        for _ in range(rounds):
+            self._sweep(state)
+            if state.sweeps == 2 * state.steps.half:
+                self._end_stage(state)
+                if state.finished:
+                    return
+                self._begin_stage(state)
+
+    def _begin_stage(self, state: IncrementalState) -> None:
+        n = state.problem.rows.count
+        state.order = state.random.permutation(n)
+        state.sweeps, state.ramp = 0, 0.0
+        state.sum_w = np.zeros(state.w.size)
+        state.totals = np.zeros(3)
+        state.alpha = np.zeros((2, n))
+
+    def _sweep(self, state: IncrementalState) -> None:
+        problem = state.problem
+        rows, half = problem.rows, state.steps.half
+        n = rows.count
+        slope = (1.0 if state.sweeps < half else -1.0) / (n * half)
+        entries = rows.view.nonzeros / max(1, n) + self._dense_work(problem, state.batch)
+        piece = max(1, int(_WORK_PER_CALL / max(1.0, entries) / state.batch)) * state.batch
+        for begin in range(0, n, piece):
+            state.b, state.price, state.ramp = core.robust_sweep(
+                rows.view,
+                self.name,
+                problem.norm,
+                problem.y,
+                state.weights,
+                problem.radius,
+                problem.label_cost,
+                problem.l2,
+                problem.free_intercept,
+                state.w,
+                state.b,
+                state.price,
+                state.sum_w,
+                state.totals,
+                state.alpha[0],
+                state.alpha[1],
+                state.ramp,
+                slope,
+                state.order,
+                begin,
+                min(begin + piece, n),
+                state.batch,
+                state.steps.step,
+            )
+            rows.checkpoint()
+        state.sweeps += 1
+        state.passes += 1.0
+
+    def _dense_work(self, problem: RobustProblem, batch: int) -> float:
+        """Return how many additions over all weights an example costs."""
+        return 4.0 * problem.rows.weights / batch
+
+    def _end_stage(self, state: IncrementalState) -> None:
+        problem = state.problem
+        rows = problem.rows
+        # 1) the averages, and what they prove
+        alpha = state.alpha * (problem.weight / state.steps.half)
+        w = state.sum_w / state.totals[2]
+        b, price = float(state.totals[0] / state.totals[2]), state.totals[1] / state.totals[2]
+        point, certificate = problem.certify(Point(w, b, alpha))
+        scores = rows.scores(w)
+        state.passes += 2.0
+        if not np.isfinite(certificate.primal):
+            state.finished = True
+            return
+        if certificate.primal < state.best_primal:
+            state.best_primal = certificate.primal
+            state.best = Point(w, point.b, state.best.alpha)
+        if certificate.dual > state.best_dual:
+            state.best_dual = certificate.dual
+            state.best = Point(state.best.w, state.best.b, point.alpha)
+        # 2) noise: what the averaged multipliers miss of the loss at the averaged point
+        margins = problem.y * (scores + b)
+        matched = float(alpha[0] @ (1.0 - margins))
+        if problem.flips:
+            matched += float(alpha[1] @ (1.0 + margins - problem.label_cost * price))
+        loss = float(problem.weight @ problem.losses(margins, price))
+        gap = certificate.primal - state.best_dual
+        state.steps.judge(Judgement(gap, loss - matched))
+        # 3) go on from the average, or from further along the way
+        latest = _Average(w, scores, b, float(price))
+        primal = self._extrapolate(state, latest, certificate.primal)
+        state.averages = [*state.averages[1 - _REMEMBERED :], latest]
+        state.expected_gap = (min(primal, state.best_primal) - state.best_dual) / state.best_primal
+        state.finished = state.steps.step < state.smallest
+
+    def _extrapolate(self, state: IncrementalState, latest: _Average, primal: float) -> float:
+        problem = state.problem
+        state.w, state.b, state.price = latest.w.copy(), latest.b, latest.price
+        known = state.averages
+        if not known:
+            return primal
+        for earlier in {id(a): a for a in (known[-1], known[len(known) // 2])}.values():
+            dw, ds, db = latest.w - earlier.w, latest.scores - earlier.scores, latest.b - earlier.b
+
+            def value(t: float, dw: Vector = dw, ds: Vector = ds, db: float = db) -> float:
+                return problem.primal(latest.w + t * dw, latest.b + t * db, latest.scores + t * ds)
+
+            found = minimize_scalar(
+                value, bounds=(0.0, _FARTHEST), method="bounded", options={"xatol": 1e-3}
+            )
+            if found.fun < primal:
+                primal, t = float(found.fun), float(found.x)
+                state.w, state.b = latest.w + t * dw, latest.b + t * db
+                state.price = max(
+                    latest.price + t * (latest.price - earlier.price),
+                    norm_of(state.w, problem.norm),
+                )
+        if primal < state.best_primal:
+            state.best_primal = primal
+            state.best = Point(state.w.copy(), state.b, state.best.alpha)
+        return primal
