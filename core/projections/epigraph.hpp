@@ -71,12 +71,24 @@ inline double threshold_near(const double* x, std::int64_t count, double offset,
                              double guess) {
   double t = std::max(guess, 0.0), before = -1.0;
   for (int round = 0; round < 100; ++round) {
-    const double sum = lane_sum(count, [&](std::int64_t j) {
+    double sums[lanes] = {}, counts[lanes] = {}, sum = 0.0, used = 0.0;
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const double magnitude = std::abs(x[j + lane]);
+        sums[lane] += magnitude > t ? magnitude : 0.0;
+        counts[lane] += magnitude > t ? 1.0 : 0.0;
+      }
+    }
+    for (; j < count; ++j) {
       const double magnitude = std::abs(x[j]);
-      return magnitude > t ? magnitude : 0.0;
-    });
-    const double used =
-        lane_sum(count, [&](std::int64_t j) { return std::abs(x[j]) > t ? 1.0 : 0.0; });
+      sum += magnitude > t ? magnitude : 0.0;
+      used += magnitude > t ? 1.0 : 0.0;
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      sum += sums[lane];
+      used += counts[lane];
+    }
     if (used + slope <= 0.0) {
       // Beyond every magnitude, and the right-hand side is flat: come back.
       t *= 0.5;

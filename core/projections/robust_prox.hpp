@@ -211,18 +211,16 @@ struct SparseImage {
     double level, price;
   };
   Press press(double s) {
+    // Inside the epigraph the roots below are zero and aperture s: no test is needed.
     if constexpr (std::is_same_v<Norm, NormOne>) {
-      if (Norm::length(point, count) <= aperture * s) return {0.0, s};
       double rho = threshold_near(point, count, aperture * s, aperture * aperture, guess);
       rho = std::max(rho, -s / aperture);
       guess = rho;
       return {rho, std::max(s + aperture * rho, 0.0)};
     } else {
-      if (Norm::length(point, count) <= aperture * s) {
-        return {std::numeric_limits<double>::infinity(), s};
-      }
       const double level = threshold_near(point, count, -s / aperture, 1.0 / (aperture * aperture),
-                                          std::max(aperture * s, 0.0));
+                                          std::max(aperture * s, guess));
+      guess = level;
       return {level, level / aperture};
     }
   }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
     from widemargin.problems.certificate import Certificate as Certificate
+    from widemargin.robustness import WorstCase as WorstCase
+    from widemargin.robustness import worst_case as worst_case
 
 __version__ = "0.1.0"
 
@@ -32,6 +34,8 @@ _HOMES = {
     "LogisticRegression": "estimators.logistic_regression",
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
+    "worst_case": "robustness",
+    "WorstCase": "robustness",
     "Certificate": "problems.certificate",
     "load_svmlight": "data.svmlight",
     "dump_svmlight": "data.svmlight",

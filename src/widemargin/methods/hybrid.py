@@ -8,8 +8,8 @@ from widemargin.methods.isg import ISG
 from widemargin.problems.certificate import Point
 from widemargin.problems.robust import RobustProblem
 
-_PATIENCE = 24
-"""Steps without a gap smaller by a tenth after which ISG has done its part."""
+_PATIENCE = 32
+"""Steps without a gap smaller by a third after which ISG has done its part."""
 
 
 class Hybrid:
@@ -35,11 +35,11 @@ class Hybrid:
         return method
 
     def next(self, progress: Progress) -> Method | None:
-        """Hand over once the gap has not fallen by a tenth for a while."""
+        """Hand over once the gap has not fallen by a third for a while."""
         if progress.method != "isg":
             return None
         seen = progress.expected
-        stalled = len(seen) > _PATIENCE and seen[-1] > 0.9 * seen[-1 - _PATIENCE]
+        stalled = len(seen) > _PATIENCE and seen[-1] > 0.7 * seen[-1 - _PATIENCE]
         if not (stalled or progress.finished):
             return None
         self._story.append(f"ippa (after {progress.iterations} sweeps)")

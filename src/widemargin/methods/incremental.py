@@ -3,7 +3,8 @@
 A stage is a few sweeps in one fixed order and with one step size. Iterates and multipliers are
 averaged with weights that rise and fall over the stage (see core/sweeps/robust_sweeps.hpp); the
 averages are the primal and the dual point that the stage ends with, which neither iterates nor last
-multipliers of an incremental method would be. Between stages, an exact line search along the way
+multipliers of an incremental method would be; a small linear system brings the dual one nearer to its
+constraints. Between stages, an exact line search along the way
 from earlier averages to the last one shortens what is left of the drift.
 """
 
@@ -18,6 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from widemargin.kernels import core
 from widemargin.methods.base import Settings
+from widemargin.methods.dual_correction import corrected
 from widemargin.methods.step_sizes import Judgement, StepSizes, step_sizes
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import norm_of
@@ -32,7 +34,7 @@ _EXAMPLES_PER_STEP = 16_384
 """Small problems take several sweeps a step, so that Python's share stays small."""
 
 _REMEMBERED = 6
-_FARTHEST = 30.0
+_FARTHEST = 10.0
 _SMALLEST_STEP = 1e-13
 
 
@@ -139,10 +141,8 @@ class Incremental:
             _SMALLEST_STEP * unit,
             point,
         )
-        if warm is not None:
-            kept, certificate = problem.certify(warm)
-            state.best = kept
-            state.best_primal, state.best_dual = certificate.primal, certificate.dual
+        state.best, certificate = problem.certify(point)
+        state.best_primal, state.best_dual = certificate.primal, certificate.dual
         self._begin_stage(state)
         return state
 
@@ -225,9 +225,11 @@ class Incremental:
         if certificate.primal < state.best_primal:
             state.best_primal = certificate.primal
             state.best = Point(w, point.b, state.best.alpha)
-        if certificate.dual > state.best_dual:
-            state.best_dual = certificate.dual
-            state.best = Point(state.best.w, state.best.b, point.alpha)
+        self._take_dual(state, point, certificate.dual)
+        nearer = corrected(problem, w, alpha)
+        if nearer is not None:
+            point, again = problem.certify(Point(w, b, nearer))
+            self._take_dual(state, point, again.dual)
         # 2) noise: what the averaged multipliers miss of the loss at the averaged point
         margins = problem.y * (scores + b)
         matched = float(alpha[0] @ (1.0 - margins))
@@ -243,6 +245,12 @@ class Incremental:
         state.expected_gap = (min(primal, state.best_primal) - state.best_dual) / state.best_primal
         state.finished = state.steps.step < state.smallest
 
+    @staticmethod
+    def _take_dual(state: IncrementalState, point: Point, dual: float) -> None:
+        if dual > state.best_dual:
+            state.best_dual = dual
+            state.best = Point(state.best.w, state.best.b, point.alpha)
+
     def _extrapolate(self, state: IncrementalState, latest: _Average, primal: float) -> float:
         problem = state.problem
         state.w, state.b, state.price = latest.w.copy(), latest.b, latest.price
@@ -250,22 +258,34 @@ class Incremental:
         if not known:
             return primal
         for earlier in {id(a): a for a in (known[-1], known[len(known) // 2])}.values():
-            dw, ds, db = latest.w - earlier.w, latest.scores - earlier.scores, latest.b - earlier.b
-
-            def value(t: float, dw: Vector = dw, ds: Vector = ds, db: float = db) -> float:
-                return problem.primal(latest.w + t * dw, latest.b + t * db, latest.scores + t * ds)
-
-            found = minimize_scalar(
-                value, bounds=(0.0, _FARTHEST), method="bounded", options={"xatol": 1e-3}
-            )
-            if found.fun < primal:
-                primal, t = float(found.fun), float(found.x)
-                state.w, state.b = latest.w + t * dw, latest.b + t * db
-                state.price = max(
-                    latest.price + t * (latest.price - earlier.price),
-                    norm_of(state.w, problem.norm),
-                )
+            primal = min(primal, self._search_line(state, earlier, latest, primal))
         if primal < state.best_primal:
             state.best_primal = primal
             state.best = Point(state.w.copy(), state.b, state.best.alpha)
         return primal
+
+    @staticmethod
+    def _search_line(
+        state: IncrementalState, earlier: _Average, latest: _Average, primal: float
+    ) -> float:
+        """Minimise P beyond the latest average, seen from an earlier one; move there if it pays."""
+        problem = state.problem
+        dw, ds, db = latest.w - earlier.w, latest.scores - earlier.scores, latest.b - earlier.b
+
+        def place(t: float) -> tuple[Vector, float, float]:
+            w = latest.w + t * dw
+            price = latest.price + t * (latest.price - earlier.price)
+            return w, latest.b + t * db, max(price, norm_of(w, problem.norm))
+
+        def value(t: float) -> float:
+            w, b, price = place(t)
+            margins = problem.y * (latest.scores + t * ds + b)
+            loss = float(problem.weight @ problem.losses(margins, price))
+            return problem.radius * price + loss + 0.5 * problem.l2 * float(w @ w)
+
+        found = minimize_scalar(
+            value, bounds=(0.0, _FARTHEST), method="bounded", options={"xatol": 1e-2, "maxiter": 15}
+        )
+        if found.fun < primal:
+            state.w, state.b, state.price = place(float(found.x))
+        return float(found.fun)

@@ -1,0 +1,65 @@
+"""Bring averaged multipliers of an incremental method nearer to the dual's constraints.
+
+Averages of noisy multipliers nearly satisfy ‖v‖ ≤ μ, v = Σ (keep_i − flip_i) y_i x_i; scaling them
+down until they do costs the dual value that share. Cheaper is the least change, weighted by the room
+that each multiplier has within its range, that moves v onto the ball: one small linear system.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from widemargin.kernels import core
+from widemargin.methods.newton_system import LARGEST_FACTORISED
+from widemargin.problems.norms import dual_norm, norm_of
+from widemargin.problems.robust import RobustProblem
+
+Vector = NDArray[np.float64]
+
+_ROUNDS = 2
+
+
+def corrected(problem: RobustProblem, w: Vector, alpha: Vector) -> Vector | None:
+    """Return α changed as little as possible, or None where the system would be large."""
+    rows, p, free = problem.rows, problem.weight, problem.free_intercept
+    d = rows.weights
+    if d > LARGEST_FACTORISED or problem.radius == 0.0:
+        return None
+    keep, flip = np.maximum(alpha, 0.0)
+    left = problem.radius
+    if problem.flips:
+        left = max(left - problem.label_cost * float(flip.sum()), 0.0)
+    for _ in range(_ROUNDS):
+        # 1) where v should go
+        v = rows.combine(keep - flip, problem.y)
+        inner = problem.l2 * w
+        wanted = inner + _onto_ball(v - inner, left * (1.0 - 1e-9), dual_norm(problem.norm)) - v
+        if free:
+            wanted = np.append(wanted, -float((keep - flip) @ problem.y))
+        # 2) the least change that takes it there
+        room = np.maximum(keep * (p - keep - flip), 0.0)
+        np.divide(room, p, out=room, where=p > 0.0)
+        matrix = rows.gram(room, free)
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += 1e-10 * float(diagonal.mean()) + 1e-300
+        factor, info = dpotrf(matrix, lower=0)
+        if info != 0:
+            return None
+        solution = dpotrs(factor, wanted, lower=0)[0]
+        slopes = rows.scores(solution[:d]) + (float(solution[d]) if free else 0.0)
+        keep = np.clip(keep + room * problem.y * slopes, 0.0, np.maximum(p - flip, 0.0))
+    return np.stack([keep, flip])
+
+
+def _onto_ball(v: Vector, radius: float, norm: float) -> Vector:
+    length = norm_of(v, norm)
+    if length <= radius:
+        return v
+    if norm == 2.0:
+        return v * (radius / length)
+    if np.isinf(norm):
+        return np.clip(v, -radius, radius)
+    level = core.threshold(np.abs(v), radius, 0.0)
+    return np.sign(v) * np.maximum(np.abs(v) - level, 0.0)

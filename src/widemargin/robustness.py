@@ -1,0 +1,267 @@
+"""worst_case: what the worst distribution near the data does to a given linear model."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from widemargin.data.rows import Rows, as_rows_array
+from widemargin.data.validation import check_sample_weight, plain
+from widemargin.problems.norms import NORMS, norm_of, steepest
+from widemargin.problems.robust import RobustProblem
+
+Vector = NDArray[np.float64]
+
+_FAR = 1e-6
+"""Share of the shift's gain that is given up where the supremum is only approached."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase:
+    """The worst distribution within a Wasserstein ball around the data, for one linear model.
+
+    Attributes
+    ----------
+    loss, clean_loss : float
+        Largest expected hinge loss within the ball, and the expected loss of the data.
+    error, clean_error : float
+        Largest error rate within the ball, and that of the data; a score of zero is an error.
+    price : float
+        λ, what a unit of radius costs at the end.
+    index : ndarray of shape (n_atoms,)
+        The row of X that each atom of the distribution comes from.
+    mass : ndarray of shape (n_atoms,)
+        Probability of each atom.
+    label : ndarray of shape (n_atoms,)
+        Label of each atom; it differs from y where the label was flipped.
+    shift : ndarray of shape (n_atoms,)
+        How far the features moved, along ``label sign · direction`` against the model.
+    direction : ndarray of shape (n_features,)
+        Direction of length one, in the norm of the features, along which the score grows fastest.
+    attained : bool
+        Whether the atoms attain the supremum, or only come close to it.
+    """
+
+    loss: float
+    clean_loss: float
+    error: float
+    clean_error: float
+    price: float
+    index: NDArray[np.int64]
+    mass: Vector
+    label: NDArray[Any]
+    shift: Vector
+    direction: Vector
+    attained: bool
+    _signs: Vector
+
+    def examples(self, X: Any) -> Vector:
+        """Return the features of the atoms as a dense array; X is what the case was made from."""
+        rows = X[self.index]
+        dense = rows.toarray() if sp.issparse(rows) else np.array(rows, dtype=np.float64)
+        return dense - np.outer(self.shift * self._signs, self.direction)
+
+    def __str__(self) -> str:
+        return (
+            f"hinge loss {self.clean_loss:.4g} -> {self.loss:.4g}, "
+            f"errors {100 * self.clean_error:.3g} % -> {100 * self.error:.3g} % in the worst case"
+        )
+
+
+def worst_case(
+    model: Any,
+    X: Any,
+    y: Any,
+    radius: float,
+    *,
+    label_cost: float = np.inf,
+    norm: float = 2,
+    sample_weight: Any = None,
+) -> WorstCase:
+    """Find the distribution within a Wasserstein ball around the data that hurts a model most.
+
+    The largest expected hinge loss is ``min ε λ + Σ p_i max(1 − m_i, 1 + m_i − κ λ, 0)`` over
+    λ ≥ ‖w‖, a minimum in one variable. The distribution that causes it flips labels where that
+    gains more for its cost than moving does, and spends the rest on moving features.
+
+    Parameters
+    ----------
+    model : fitted linear classifier with two classes
+        Anything with ``coef_``, ``intercept_`` and ``classes_``, of this library or not.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    radius : float
+        How far mass may be moved.
+    label_cost : float, default=inf
+        What flipping a label costs; infinite if labels are trusted.
+    norm : {1, 2, inf}, default=2
+        The norm of w; features move at the price of its dual norm.
+    sample_weight : array-like of shape (n_samples,), optional
+
+    Returns
+    -------
+    WorstCase
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import LinearSVC, worst_case
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearSVC("hinge").fit(scale(X), y)
+    >>> case = worst_case(model, scale(X), y, radius=0.1)
+    >>> case.loss > case.clean_loss
+    True
+    """
+    problem, w, b, labels = _problem(model, X, y, radius, label_cost, norm, sample_weight)
+    scores = problem.rows.scores(w)
+    margins = problem.y * (scores + b)
+    loss, price = problem.worst_loss(w, b, scores)
+    clean = np.maximum(1.0 - margins, 0.0)
+    flip, moved = _flips(problem, margins, price, norm_of(w, problem.norm))
+    index, mass, flipped, shift, attained = _atoms(problem, margins, flip, moved, w)
+    signs = np.where(flipped, -problem.y[index], problem.y[index])
+    return WorstCase(
+        loss=loss,
+        clean_loss=float(problem.weight @ clean),
+        error=_worst_error(problem, margins, norm_of(w, problem.norm)),
+        clean_error=float(problem.weight[margins <= 0.0].sum()),
+        price=price,
+        index=index,
+        mass=mass,
+        label=np.where(signs > 0.0, labels[1], labels[0]),
+        shift=shift,
+        direction=steepest(w, problem.norm),
+        attained=attained,
+        _signs=signs,
+    )
+
+
+def _problem(
+    model: Any, X: Any, y: Any, radius: Any, label_cost: Any, norm: Any, sample_weight: Any
+) -> tuple[RobustProblem, Vector, float, NDArray[Any]]:
+    """Check the arguments and state the problem that the model is judged by."""
+    for name in ("coef_", "intercept_", "classes_"):
+        if not hasattr(model, name):
+            raise ValueError(f"model must be a fitted linear classifier; it has no {name}")
+    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    classes = np.asarray(model.classes_)
+    if coef.shape[0] != 1 or classes.size != 2:
+        raise ValueError(
+            f"worst_case judges models of two classes; this one has {classes.size}: "
+            "judge each class against the rest"
+        )
+    for name, value, infinite in (("radius", radius, False), ("label_cost", label_cost, True)):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real or not float(value) >= 0.0 or not (infinite or math.isfinite(float(value))):
+            raise ValueError(f"{name} must be a number, not negative; got {value!r}")
+    if float(label_cost) == 0.0:
+        raise ValueError("label_cost must be positive or infinity; got 0")
+    if not isinstance(norm, numbers.Real) or float(norm) not in NORMS:
+        raise ValueError(f"norm must be 1, 2 or infinity; got {norm!r}")
+    X = as_rows_array(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
+    y = np.asarray(y)
+    check_consistent_length(X, y)
+    if X.shape[1] != coef.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but the model has {coef.shape[1]}")
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        label = plain(y[int(np.argmax(strange))])
+        raise ValueError(f"y has a label that the model does not know: {label!r}")
+    weight = check_sample_weight(sample_weight, X.shape[0])
+    weight = np.ones(X.shape[0]) if weight is None else weight
+    problem = RobustProblem(
+        Rows.of(X),
+        np.where(y == classes[1], 1.0, -1.0),
+        weight / weight.sum(),
+        float(radius),
+        float(label_cost),
+        float(norm),
+        0.0,
+        False,
+    )
+    b = float(np.ravel(np.asarray(model.intercept_, dtype=np.float64))[0])
+    return problem, np.ascontiguousarray(coef[0]), b, classes
+
+
+def _flips(
+    problem: RobustProblem, margins: Vector, price: float, length: float
+) -> tuple[Vector, float]:
+    """Return the mass of each example whose label is flipped, and what is left for moving.
+
+    A flip gains min(2m, 1 + m) for κ: those that gain more than ‖w‖ for each unit of cost come first,
+    the dearest last, until the radius is used up.
+    """
+    flip = np.zeros_like(margins)
+    left = problem.radius
+    if not problem.flips:
+        return flip, left
+    gains = np.minimum(2.0 * margins, 1.0 + margins) / problem.label_cost
+    order = np.argsort(-gains, kind="stable")
+    order = order[gains[order] > length]
+    spent = np.cumsum(problem.weight[order]) * problem.label_cost
+    whole = spent <= left
+    flip[order[whole]] = problem.weight[order[whole]]
+    left -= float(spent[whole][-1]) if whole.any() else 0.0
+    if not whole.all():
+        first = order[int(np.argmin(whole))]
+        flip[first] = min(left / problem.label_cost, problem.weight[first])
+        left = 0.0
+    return flip, max(left, 0.0)
+
+
+def _atoms(
+    problem: RobustProblem, margins: Vector, flip: Vector, left: float, w: Vector
+) -> tuple[NDArray[np.int64], Vector, NDArray[np.bool_], Vector, bool]:
+    """Split examples into kept and flipped atoms, and move those that have a loss."""
+    kept = problem.weight - flip
+    stay, turned = np.flatnonzero(kept > 0.0), np.flatnonzero(flip > 0.0)
+    index = np.concatenate([stay, turned]).astype(np.int64)
+    mass = np.concatenate([kept[stay], flip[turned]])
+    flipped = np.concatenate([np.zeros(stay.size, dtype=bool), np.ones(turned.size, dtype=bool)])
+    after = np.where(flipped, -margins[index], margins[index])
+    shift = np.zeros(index.size)
+    if left <= 0.0 or not w.any():
+        return index, mass, flipped, shift, True
+    movable = after <= 1.0
+    if movable.any():
+        shift[movable] = left / float(mass[movable].sum())
+        return index, mass, flipped, shift, True
+    # Every loss is zero: a little mass moves very far, and the supremum is only approached.
+    nearest = int(np.argmin(after))
+    part = _FAR * left * norm_of(w, problem.norm) / (float(after[nearest]) - 1.0)
+    part = min(part, float(mass[nearest]))
+    index = np.append(index, index[nearest])
+    mass = np.append(mass, part)
+    mass[nearest] -= part
+    flipped = np.append(flipped, flipped[nearest])
+    return index, mass, flipped, np.append(shift, left / part), False
+
+
+def _worst_error(problem: RobustProblem, margins: Vector, length: float) -> float:
+    """Return the largest mass that can be made wrong: the cheapest examples first.
+
+    An example that is right costs m/‖w‖ to move across, or κ to relabel; the last one counts in part.
+    """
+    with np.errstate(divide="ignore"):
+        across = np.maximum(margins, 0.0) / length if length > 0.0 else np.inf * (margins > 0.0)
+    costs = np.minimum(np.nan_to_num(across, nan=0.0, posinf=np.inf), problem.label_cost)
+    order = np.argsort(costs, kind="stable")
+    left, wrong = problem.radius, 0.0
+    free = costs[order] == 0.0
+    wrong += float(problem.weight[order[free]].sum())
+    order = order[~free & np.isfinite(costs[order])]
+    spent = np.cumsum(problem.weight[order] * costs[order])
+    whole = spent <= left
+    wrong += float(problem.weight[order[whole]].sum())
+    if not whole.all():
+        used = float(spent[whole][-1]) if whole.any() else 0.0
+        wrong += (left - used) / float(costs[order[int(np.argmin(whole))]])
+    return min(wrong, 1.0)
