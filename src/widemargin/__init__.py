@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
+    from widemargin.estimators.robust_svc_cv import RobustSVCCV as RobustSVCCV
     from widemargin.kernels import available_kernels as available_kernels
     from widemargin.kernels import kernels_in_use as kernels_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError
@@ -34,6 +35,7 @@ _HOMES = {
     "LogisticRegression": "estimators.logistic_regression",
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
+    "RobustSVCCV": "estimators.robust_svc_cv",
     "worst_case": "robustness",
     "WorstCase": "robustness",
     "Certificate": "problems.certificate",

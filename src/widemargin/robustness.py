@@ -196,8 +196,8 @@ def _flips(
 ) -> tuple[Vector, float]:
     """Return the mass of each example whose label is flipped, and what is left for moving.
 
-    A flip gains min(2m, 1 + m) for κ: those that gain more than ‖w‖ for each unit of cost come first,
-    the dearest last, until the radius is used up.
+    A flip gains min(2m, 1 + m) for κ: those that gain more than ‖w‖ for each unit of cost come
+    first, best ones before others, until the radius is used up.
     """
     flip = np.zeros_like(margins)
     left = problem.radius
@@ -248,7 +248,7 @@ def _atoms(
 def _worst_error(problem: RobustProblem, margins: Vector, length: float) -> float:
     """Return the largest mass that can be made wrong: the cheapest examples first.
 
-    An example that is right costs m/‖w‖ to move across, or κ to relabel; the last one counts in part.
+    An example that is right costs m/‖w‖ to move across, or κ to relabel; the last counts in part.
     """
     with np.errstate(divide="ignore"):
         across = np.maximum(margins, 0.0) / length if length > 0.0 else np.inf * (margins > 0.0)

@@ -1,4 +1,4 @@
-"""worst_case against the inner supremum as a linear programme, and against the training objective."""
+"""worst_case against the inner supremum by cvxpy, and against the training objective."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def test_equals_the_supremum(norm: float, label_cost: float, radius: float) -> N
         case = worst_case(
             Fixed(w, 0.2), oracle.X, oracle.y, radius, label_cost=label_cost, norm=norm
         )
-        expected = supremum(
-            oracle.X, oracle.y, oracle.p, w, 0.2, radius, label_cost, norm
-        )
+        expected = supremum(oracle.X, oracle.y, oracle.p, w, 0.2, radius, label_cost, norm)
         assert case.loss == pytest.approx(expected, rel=1e-6, abs=1e-7)
         # The distribution keeps to the radius and causes the loss.
         signs = np.where(case.label > 0, 1.0, -1.0)

@@ -23,6 +23,14 @@ from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC
 
 @parametrize_with_checks(
     [LinearSVC("squared_hinge"), LinearSVC("hinge"), LogisticRegression(), RobustSVC(), KernelSVC()]
+from widemargin import LinearSVC, LogisticRegression, RobustSVC, RobustSVCCV
+    [
+        LinearSVC("squared_hinge"),
+        LinearSVC("hinge"),
+        LogisticRegression(),
+        RobustSVC(),
+        RobustSVCCV(radii=2, cv=2),
+    ]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -2,7 +2,8 @@
 
 The interior point while its matrix is small: the same few dozen steps to any tolerance. With more
 weights the incremental methods: IPPA where a step costs no more than the row (norm 2), else ISG
-handed over to IPPA. An interior point that cannot improve any more in floating point hands over too.
+handed over to IPPA. An interior point that cannot improve any more in floating point hands over
+too.
 """
 
 from __future__ import annotations

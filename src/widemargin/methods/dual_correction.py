@@ -1,8 +1,8 @@
 """Bring averaged multipliers of an incremental method nearer to the dual's constraints.
 
 Averages of noisy multipliers nearly satisfy ‖v‖ ≤ μ, v = Σ (keep_i − flip_i) y_i x_i; scaling them
-down until they do costs the dual value that share. Cheaper is the least change, weighted by the room
-that each multiplier has within its range, that moves v onto the ball: one small linear system.
+down until they do costs the dual value that share. Cheaper is the least change, weighted by the
+room that each multiplier has within its range, that moves v onto the ball: one small linear system.
 """
 
 from __future__ import annotations

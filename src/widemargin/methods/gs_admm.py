@@ -1,4 +1,4 @@
-"""GS-ADMM: golden-section search over λ, the alternating direction method for w (DRSVM, appendix C).
+"""GS-ADMM: golden-section search over λ, alternating directions for w (DRSVM, appendix C).
 
 The rival that DRSVM extends from logistic regression, kept for comparison. For fixed λ it splits
 Zw = u, with Z the rows times their labels:

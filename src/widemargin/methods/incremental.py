@@ -3,9 +3,9 @@
 A stage is a few sweeps in one fixed order and with one step size. Iterates and multipliers are
 averaged with weights that rise and fall over the stage (see core/sweeps/robust_sweeps.hpp); the
 averages are the primal and the dual point that the stage ends with, which neither iterates nor last
-multipliers of an incremental method would be; a small linear system brings the dual one nearer to its
-constraints. Between stages, an exact line search along the way
-from earlier averages to the last one shortens what is left of the drift.
+multipliers of an incremental method would be; a small linear system brings the dual one nearer to
+its constraints. Between stages, a line search along the way from earlier averages to the last one
+shortens what is left of the drift.
 """
 
 from __future__ import annotations
@@ -252,7 +252,6 @@ class Incremental:
             state.best = Point(state.best.w, state.best.b, point.alpha)
 
     def _extrapolate(self, state: IncrementalState, latest: _Average, primal: float) -> float:
-        problem = state.problem
         state.w, state.b, state.price = latest.w.copy(), latest.b, latest.price
         known = state.averages
         if not known:

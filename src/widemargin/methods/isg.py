@@ -1,6 +1,6 @@
-"""ISG: incremental subgradient steps over mini-batches, each followed by a projection (DRSVM eq. 5).
+"""ISG: incremental subgradient steps over mini-batches, each then projected (DRSVM eq. 5).
 
-A sweep costs about one pass over the data and one projection a batch: quick at the start, noisy later.
+A sweep costs about one pass over the data and one projection a batch: quick at first, noisy later.
 """
 
 from __future__ import annotations

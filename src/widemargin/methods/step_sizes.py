@@ -1,7 +1,7 @@
-"""Step sizes of the incremental methods: the schemes of DRSVM's Table 1, and one that adapts itself.
+"""Step sizes of the incremental methods: the schemes of DRSVM's Table 1, and one that adapts.
 
 A stage is a number of sweeps with one step size, judged at its end. Two things make up the gap that
-is left: noise, which is proportional to the step, and drift, the way still to go, which takes sweeps.
+is left: noise, which is proportional to the step, and drift, the way still to go.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class StepSizes(Protocol):
 class Automatic:
     """Halve the step while noise is what is left, else make the stages longer.
 
-    Where the problem is sharp this is the geometric scheme, with a decay that the data choose; where
-    it is not, stages grow as the step falls, as in the 1/k and 1/√k schemes.
+    Where the problem is sharp this is the geometric scheme, with a decay that the data choose;
+    where it is not, stages grow as the step falls, as in the 1/k and 1/√k schemes.
     """
 
     def __init__(self, step: float) -> None:
