@@ -18,18 +18,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracle import LOSSES, estimator, make_data
-from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC
+from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC, RobustSVCCV
 
 
 @parametrize_with_checks(
-    [LinearSVC("squared_hinge"), LinearSVC("hinge"), LogisticRegression(), RobustSVC(), KernelSVC()]
-from widemargin import LinearSVC, LogisticRegression, RobustSVC, RobustSVCCV
     [
         LinearSVC("squared_hinge"),
         LinearSVC("hinge"),
         LogisticRegression(),
         RobustSVC(),
         RobustSVCCV(radii=2, cv=2),
+        KernelSVC(),
     ]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
