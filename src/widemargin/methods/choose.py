@@ -42,15 +42,13 @@ from widemargin.methods.bmrm import BMRMLineSearch, BMRMQuadraticProgram
 from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
 from widemargin.methods.frank_wolfe import KernelFrankWolfe
-from widemargin.methods.interior_point import InteriorPoint
-from widemargin.methods.kernel_dual_cd import KernelDualCD
-from widemargin.methods.multiclass_newton import MulticlassNewton
 from widemargin.methods.gs_admm import GSADMM
 from widemargin.methods.hybrid import Hybrid
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.ippa import IPPA
 from widemargin.methods.isg import ISG
 from widemargin.methods.kernel_dual_cd import KernelDualCD
+from widemargin.methods.multiclass_newton import MulticlassNewton
 from widemargin.methods.newton import Newton
 from widemargin.methods.pegasos import Pegasos, PegasosBatch
 from widemargin.methods.plain_blocks import Shark, Walrus
