@@ -91,5 +91,6 @@ void register_svmlight(nb::module_& m);
 void register_robust(nb::module_& m);
 void register_robust_path(nb::module_& m);
 void register_multiclass(nb::module_& m);
+void register_stacked(nb::module_& m, nb::class_<RowsHandle>& rows);
 
 }  // namespace widemargin

@@ -163,4 +163,5 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_robust(m);
   register_robust_path(m);
   register_multiclass(m);
+  register_stacked(m, rows);
 }

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from widemargin.data.svmlight import load_svmlight as load_svmlight
     from widemargin.estimators.kernel_svc import KernelSVC as KernelSVC
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
+    from widemargin.estimators.linear_svc_cv import LinearSVCCV as LinearSVCCV
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
     from widemargin.estimators.robust_svc_cv import RobustSVCCV as RobustSVCCV
+    from widemargin.estimators.logistic_regression_cv import (
+        LogisticRegressionCV as LogisticRegressionCV,
+    )
     from widemargin.kernels import available_kernels as available_kernels
     from widemargin.kernels import kernels_in_use as kernels_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from widemargin.problems.certificate import Certificate as Certificate
     from widemargin.robustness import WorstCase as WorstCase
     from widemargin.robustness import worst_case as worst_case
+    from widemargin.selection.path import Path as Path
+    from widemargin.selection.path import path as path
 
 __version__ = "0.1.0"
 
@@ -38,6 +44,10 @@ _HOMES = {
     "RobustSVCCV": "estimators.robust_svc_cv",
     "worst_case": "robustness",
     "WorstCase": "robustness",
+    "LinearSVCCV": "estimators.linear_svc_cv",
+    "LogisticRegressionCV": "estimators.logistic_regression_cv",
+    "path": "selection.path",
+    "Path": "selection.path",
     "Certificate": "problems.certificate",
     "load_svmlight": "data.svmlight",
     "dump_svmlight": "data.svmlight",

@@ -78,6 +78,16 @@ class Solution:
             f"{quality}, tol {self.tol:g}"
         )
 
+    @property
+    def passes(self) -> float:
+        """Work in passes over the data, over all methods that ran; certificates not counted."""
+        total, last, method = 0.0, 0.0, ""
+        for record in self.trace:
+            if record.method != method or record.passes < last:
+                total, method = total + last, record.method
+            last = record.passes
+        return total + last
+
     def history(self) -> dict[str, list[Any]]:
         """Return the trace as columns."""
         return {

@@ -138,9 +138,13 @@ status_, solver_, history_
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([log_expit(-scores), log_expit(scores)])
-        logs = log_expit(scores)
-        logs -= logs.max(axis=1, keepdims=True)
-        return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+        return log_probabilities(self.decision_function(X))
+
+
+def log_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of the classes' probabilities, of shape (n, classes), from scores."""
+    if scores.ndim == 1:
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+    logs = log_expit(scores)
+    logs -= logs.max(axis=1, keepdims=True)
+    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))

@@ -55,6 +55,7 @@ from widemargin.methods.plain_blocks import Shark, Walrus
 from widemargin.methods.pragam import Pragam
 from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.methods.robust_interior_point import RobustInteriorPoint
+from widemargin.methods.stacked_newton import StackedNewton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
@@ -65,7 +66,7 @@ from widemargin.problems.robust import RobustProblem
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
     "dual_cd": (DualCD, KernelDualCD),
-    "newton": (Newton,),
+    "newton": (Newton, StackedNewton),
     "proximal_newton": (ProximalNewton, MulticlassNewton),
     "interior_point": (InteriorPoint, RobustInteriorPoint),
     "dual_of_dual": (DualOfDual, KernelDualOfDual),

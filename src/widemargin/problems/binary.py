@@ -50,6 +50,10 @@ class BinaryProblem:
         """Return w = 0, b = 0, α = 0."""
         return Point(np.zeros(self.rows.weights), 0.0, np.zeros(self.rows.count))
 
+    def rescaled(self, factor: float) -> BinaryProblem:
+        """Return the problem with all costs multiplied: another C."""
+        return replace(self, cost=factor * self.cost)
+
     def subproblem(self, subset: NDArray[np.int64]) -> BinaryProblem:
         """Return the problem on some examples, their costs raised to stand for all of them."""
         cost = self.cost[subset]

@@ -22,3 +22,10 @@ class Problem(Protocol):
 
     def certify(self, point: Point) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data."""
+
+
+class ScalableProblem(Problem, Protocol):
+    """A problem that can be asked at another C; its dual feasible points scale with it."""
+
+    def rescaled(self, factor: float) -> Self:
+        """Return the problem with all costs multiplied; α times the factor is feasible there."""

@@ -1,0 +1,124 @@
+// Products of the data with several vectors at once: the problems of a cross-validation share X, so
+// a row that is in cache serves all of them. A stack of vectors is a matrix with one column, or
+// lane, a problem: weights x lanes, or examples x lanes, row major; lanes is a multiple of four.
+//
+// Sums over the rows are taken in a fixed number of blocks and added in order, so that they do not
+// depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "io/parallel.hpp"
+#include "kernels/lanes.hpp"
+
+namespace widemargin {
+
+constexpr std::int64_t lane_step = 4;
+
+template <int Lanes, class Rows>
+inline void row_dots(const Rows& rows, std::int64_t i, const double* stack, std::int64_t lanes,
+                     double* out) {
+  FourLanes sums[Lanes / 4] = {};
+  rows.for_each(i, [&](std::int64_t j, double v) { add_scaled(sums, v, stack + j * lanes); });
+  std::memcpy(out, sums, sizeof sums);
+}
+
+template <int Lanes, class Rows>
+inline void row_axpys(const Rows& rows, std::int64_t i, const double* scales, double* stack,
+                      std::int64_t lanes) {
+  FourLanes fixed[Lanes / 4];
+  std::memcpy(fixed, scales, sizeof fixed);
+  rows.for_each(i, [&](std::int64_t j, double v) { add_to_line(stack + j * lanes, v, fixed); });
+}
+
+// Calls f<8>(offset) for every eight lanes, and f<4>(offset) for four that are left.
+template <class F>
+inline void for_lanes(std::int64_t lanes, F&& f) {
+  std::int64_t offset = 0;
+  for (; offset + 8 <= lanes; offset += 8) f.template operator()<8>(offset);
+  if (offset < lanes) f.template operator()<4>(offset);
+}
+
+// out[i] = x_i . stack, one number a lane
+template <class Rows>
+void stacked_scores(const Rows& rows, const double* stack, std::int64_t lanes, double* out,
+                    std::int64_t begin, std::int64_t end, int threads) {
+  const std::int64_t pieces =
+      std::max<std::int64_t>(1, std::min<std::int64_t>(8, (end - begin) / 256));
+  run_tasks(pieces, threads, {}, [&](std::int64_t piece) {
+    const std::int64_t from = begin + (end - begin) * piece / pieces;
+    const std::int64_t to = begin + (end - begin) * (piece + 1) / pieces;
+    for (std::int64_t i = from; i < to; ++i) {
+      for_lanes(lanes, [&]<int Lanes>(std::int64_t offset) {
+        row_dots<Lanes>(rows, i, stack + offset, lanes, out + i * lanes + offset);
+      });
+    }
+  });
+}
+
+// How many blocks of rows get sums of their own: as many as are still small beside the rows.
+template <class Rows>
+std::int64_t block_count(const Rows& rows, std::int64_t lanes) {
+  const std::int64_t weights = rows.width + 1;
+  const std::int64_t entries = rows.total_nonzeros();
+  return weights * 16 <= entries && entries * lanes >= 100'000 ? 4 : 1;
+}
+
+// Runs visit(i, sums) over the rows and adds up the sums of the blocks.
+template <class Rows, class Visit>
+void sum_over_rows(const Rows& rows, std::int64_t lanes, std::int64_t size, double* total,
+                   std::int64_t begin, std::int64_t end, int threads, const Visit& visit) {
+  const std::int64_t blocks = block_count(rows, lanes);
+  std::vector<double> others(static_cast<std::size_t>((blocks - 1) * size), 0.0);
+  run_tasks(blocks, threads, {}, [&](std::int64_t block) {
+    double* sums = block == 0 ? total : others.data() + (block - 1) * size;
+    const std::int64_t from = begin + (end - begin) * block / blocks;
+    const std::int64_t to = begin + (end - begin) * (block + 1) / blocks;
+    for (std::int64_t i = from; i < to; ++i) visit(i, sums);
+  });
+  for (std::int64_t block = 1; block < blocks; ++block) {
+    const double* sums = others.data() + (block - 1) * size;
+    for (std::int64_t j = 0; j < size; ++j) total[j] += sums[j];
+  }
+}
+
+// sum += sum_i x_i coefficients[i], one coefficient a lane
+template <class Rows>
+void stacked_accumulate(const Rows& rows, const double* coefficients, std::int64_t lanes,
+                        double* sum, std::int64_t begin, std::int64_t end, int threads) {
+  const std::int64_t weights = rows.width + (rows.bias != 0.0);
+  sum_over_rows(
+      rows, lanes, weights * lanes, sum, begin, end, threads, [&](std::int64_t i, double* sums) {
+        for_lanes(lanes, [&]<int Lanes>(std::int64_t offset) {
+          row_axpys<Lanes>(rows, i, coefficients + i * lanes + offset, sums + offset, lanes);
+        });
+      });
+}
+
+// sum += sum_i h_i (x_i . direction + shift) x_i; its last line, one beyond the weights, takes
+// sum_i h_i (...), the intercept's share.
+template <class Rows>
+void stacked_curvature_product(const Rows& rows, const double* curvature, const double* direction,
+                               const double* shift, std::int64_t lanes, double* sum,
+                               std::int64_t begin, std::int64_t end, int threads) {
+  const std::int64_t weights = rows.width + (rows.bias != 0.0);
+  sum_over_rows(rows, lanes, (weights + 1) * lanes, sum, begin, end, threads,
+                [&](std::int64_t i, double* sums) {
+                  for_lanes(lanes, [&]<int Lanes>(std::int64_t offset) {
+                    double scaled[Lanes];
+                    row_dots<Lanes>(rows, i, direction + offset, lanes, scaled);
+                    const double* h = curvature + i * lanes + offset;
+                    double* share = sums + weights * lanes + offset;
+                    for (int l = 0; l < Lanes; ++l) {
+                      scaled[l] = h[l] * (scaled[l] + shift[offset + l]);
+                      share[l] += scaled[l];
+                    }
+                    row_axpys<Lanes>(rows, i, scaled, sums + offset, lanes);
+                  });
+                });
+}
+
+}  // namespace widemargin

@@ -1,0 +1,247 @@
+// Losses and their duals over a stack of problems, see kernels/stacked.hpp. An example's label and
+// its cost at C = 1 come as one number, label times cost; zero where it takes no part. Dual
+// variables come times their labels, as they enter the weights.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "io/parallel.hpp"
+#include "kernels/exponential.hpp"
+#include "kernels/lanes.hpp"
+#include "losses/logistic.hpp"
+#include "losses/squared_hinge.hpp"
+
+namespace widemargin {
+
+constexpr std::int64_t tile_rows = 32;
+
+// The same formulas as in the losses' own headers, without the branches that would keep loops over
+// many examples from being vectorised; `value` is the loss at cost c.
+struct Terms {
+  double alpha, curvature, value;
+};
+
+template <class Loss>
+Terms terms_at(double m, double c);
+
+template <>
+inline Terms terms_at<Logistic>(double m, double c) {
+  const double size = std::abs(m);
+  const double e = exp_nonpositive(-size);
+  const double inverse = 1.0 / (1.0 + e);
+  const double right = 0.5 + std::copysign(0.5, m);  // one where the margin is positive
+  return {c * (right * e + (1.0 - right)) * inverse, c * e * inverse * inverse,
+          c * (0.5 * (size - m) + log1p_unit(e))};
+}
+
+template <>
+inline Terms terms_at<SquaredHinge>(double m, double c) {
+  const double rest = 1.0 - m;
+  const double slack = 0.5 * (std::abs(rest) + rest);
+  return {2.0 * c * slack, c + std::copysign(c, rest), c * slack * slack};
+}
+
+template <class Loss>
+inline double clipped(double alpha, double c) {
+  double kept = alpha < 0.0 ? 0.0 : alpha;
+  if constexpr (Loss::bounded) kept = kept > c ? c : kept;
+  return kept;
+}
+
+// Runs visit(first entry, entries, buffer, sums) over tiles of neighbouring examples, in blocks
+// that do not depend on the threads. Entries of a tile are numbered through, so that loops over
+// them vectorise; the buffer has `space` numbers, sums has `lines` lines of one number a lane.
+template <class Visit>
+void sum_lanes_of(std::int64_t count, std::int64_t lanes, std::int64_t lines, std::size_t space,
+                  double* total, int threads, const Visit& visit) {
+  const std::int64_t size = lines * lanes;
+  const std::int64_t blocks = count * lanes >= 65'536 ? 8 : 1;
+  std::vector<double> sums(static_cast<std::size_t>(blocks * size), 0.0);
+  run_tasks(blocks, threads, {}, [&](std::int64_t block) {
+    std::vector<double> buffer(space);
+    const std::int64_t to = count * (block + 1) / blocks;
+    for (std::int64_t i = count * block / blocks; i < to; i += tile_rows) {
+      visit(i * lanes, std::min(tile_rows, to - i) * lanes, buffer.data(),
+            sums.data() + block * size);
+    }
+  });
+  std::fill(total, total + size, 0.0);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (std::int64_t j = 0; j < size; ++j) total[j] += sums[block * size + j];
+  }
+}
+
+// The numbers of the lanes, repeated for every example of a tile.
+inline std::vector<double> tiled(const double* values, std::int64_t lanes) {
+  std::vector<double> tile(static_cast<std::size_t>(tile_rows * lanes));
+  for (std::int64_t k = 0; k < tile_rows * lanes; ++k) tile[k] = values[k % lanes];
+  return tile;
+}
+
+// sums[lane] += the entries of that lane
+inline void add_up(const double* entries, std::int64_t count, std::int64_t lanes, double* sums) {
+  for (std::int64_t offset = 0; offset < lanes; offset += 4) {
+    FourLanes four = {};
+    for (std::int64_t k = offset; k < count; k += lanes) {
+      FourLanes more;
+      std::memcpy(&more, entries + k, sizeof more);
+      four += more;
+    }
+    double parts[4];
+    std::memcpy(parts, &four, sizeof parts);
+    for (int l = 0; l < 4; ++l) sums[offset + l] += parts[l];
+  }
+}
+
+// One tile: signed dual variables, curvatures and losses at margins y m.
+template <class Loss>
+void terms_of_tile(const double* __restrict weight, double C, const double* __restrict m,
+                   double* __restrict alpha, double* __restrict curvature, double* __restrict value,
+                   std::int64_t entries) {
+  for (std::int64_t k = 0; k < entries; ++k) {
+    const double y = std::copysign(1.0, weight[k]);
+    const Terms terms = terms_at<Loss>(y * m[k], C * std::abs(weight[k]));
+    alpha[k] = y * terms.alpha;
+    curvature[k] = terms.curvature;
+    value[k] = terms.value;
+  }
+}
+
+// One tile: slope = slopes + shift, m = scores + b + t slope.
+inline void move_tile(const double* __restrict scores, const double* __restrict b,
+                      const double* __restrict slopes, const double* __restrict shift,
+                      const double* __restrict t, double* __restrict slope, double* __restrict m,
+                      std::int64_t entries) {
+  for (std::int64_t k = 0; k < entries; ++k) {
+    slope[k] = slopes[k] + shift[k];
+    m[k] = scores[k] + b[k] + t[k] * slope[k];
+  }
+}
+
+// At scores + t (slopes + slope_b), lane by lane: the signed dual variables and the curvatures that
+// belong to the margins (unless null), and in `totals` (3 x lanes) the loss and its first two
+// derivatives with respect to t (the latter only with slopes).
+template <class Loss>
+void stacked_terms(const double* signed_cost, double C, const double* scores, const double* b,
+                   const double* slopes, const double* slope_b, const double* t, double* alpha,
+                   double* curvature, double* totals, std::int64_t count, std::int64_t lanes,
+                   int threads) {
+  const std::vector<double> b_tile = tiled(b, lanes), shift_tile = tiled(slope_b, lanes),
+                            t_tile = tiled(t, lanes);
+  const auto size = static_cast<std::size_t>(tile_rows * lanes);
+  sum_lanes_of(count, lanes, 3, 5 * size, totals, threads,
+               [&](std::int64_t start, std::int64_t entries, double* buffer, double* sums) {
+                 double* a = buffer;
+                 double* h = a + size;
+                 double* value = h + size;
+                 double* m = value + size;
+                 double* slope = m + size;
+                 if (slopes != nullptr) {
+                   move_tile(scores + start, b_tile.data(), slopes + start, shift_tile.data(),
+                             t_tile.data(), slope, m, entries);
+                 } else {
+                   for (std::int64_t k = 0; k < entries; ++k) m[k] = scores[start + k] + b_tile[k];
+                 }
+                 terms_of_tile<Loss>(signed_cost + start, C, m, a, h, value, entries);
+                 add_up(value, entries, lanes, sums);
+                 if (alpha != nullptr) {
+                   std::copy(a, a + entries, alpha + start);
+                   std::copy(h, h + entries, curvature + start);
+                 }
+                 if (slopes != nullptr) {
+                   for (std::int64_t k = 0; k < entries; ++k) {
+                     a[k] *= -slope[k];
+                     h[k] *= slope[k] * slope[k];
+                   }
+                   add_up(a, entries, lanes, sums + lanes);
+                   add_up(h, entries, lanes, sums + 2 * lanes);
+                 }
+               });
+}
+
+template <class Loss>
+void linear_dual_of_tile(const double* __restrict weight, double C, const double* __restrict alpha,
+                         const double* __restrict curvature, const double* __restrict slopes,
+                         const double* __restrict shift, double* __restrict out,
+                         std::int64_t entries) {
+  for (std::int64_t k = 0; k < entries; ++k) {
+    const double y = std::copysign(1.0, weight[k]);
+    const double part = weight[k] == 0.0 ? 0.0 : 1.0;
+    const double linear = y * (alpha[k] - curvature[k] * (slopes[k] + shift[k]));
+    out[k] = part * y * clipped<Loss>(linear, C * std::abs(weight[k]));
+  }
+}
+
+// The dual point of the linearised conditions, kept in its range: y alpha - h (slopes + slope_b).
+template <class Loss>
+void stacked_linear_dual(const double* signed_cost, double C, const double* alpha,
+                         const double* curvature, const double* slopes, const double* slope_b,
+                         double* out, std::int64_t count, std::int64_t lanes, int threads) {
+  const std::vector<double> shift = tiled(slope_b, lanes);
+  sum_lanes_of(count, lanes, 0, 0, nullptr, threads,
+               [&](std::int64_t start, std::int64_t entries, double*, double*) {
+                 linear_dual_of_tile<Loss>(signed_cost + start, C, alpha + start, curvature + start,
+                                           slopes + start, shift.data(), out + start, entries);
+               });
+}
+
+// -p log p - (1 - p) log(1 - p) without branches; zero at both ends.
+inline double binary_entropy(double p) {
+  const double q = 1.0 - p;
+  return -(p * log_positive(p) + q * log_positive(q));
+}
+
+template <class Loss>
+void dual_of_tile(const double* __restrict weight, double C, const double* __restrict up,
+                  const double* __restrict down, double* __restrict alpha,
+                  double* __restrict positive, double* __restrict negative, double* __restrict term,
+                  std::int64_t entries) {
+  for (std::int64_t k = 0; k < entries; ++k) {
+    const double y = std::copysign(1.0, weight[k]);
+    const double c = C * std::abs(weight[k]);
+    const double part = c > 0.0 ? 1.0 : 0.0;
+    const double right = 0.5 + 0.5 * y;  // one for a positive example
+    const double factor = right * up[k] + (1.0 - right) * down[k];
+    const double kept = part * clipped<Loss>(factor * (y * alpha[k]), c);
+    const double safe = c + (1.0 - part);
+    alpha[k] = y * kept;
+    positive[k] = right * kept;
+    negative[k] = (1.0 - right) * kept;
+    if constexpr (std::is_same_v<Loss, Logistic>) {
+      term[k] = c * binary_entropy(kept / safe);
+    } else {
+      term[k] = kept * kept / (4.0 * safe);
+    }
+  }
+}
+
+// Multiplies alpha by `scale` (2 x lanes: the factors of the positive and of the negative examples;
+// null for one), brings it into its range, in place, and sums over the examples into four lines of
+// `totals`: alpha of the positive ones, alpha of the negative ones, the entropies of the logistic
+// dual, the alpha^2 / (4c) of the squared hinge's.
+template <class Loss>
+void stacked_dual_sums(const double* signed_cost, double C, const double* scale, double* alpha,
+                       double* totals, std::int64_t count, std::int64_t lanes, int threads) {
+  const std::vector<double> ones(static_cast<std::size_t>(2 * lanes), 1.0);
+  const double* factors = scale ? scale : ones.data();
+  const std::vector<double> up = tiled(factors, lanes), down = tiled(factors + lanes, lanes);
+  const auto size = static_cast<std::size_t>(tile_rows * lanes);
+  constexpr int line = std::is_same_v<Loss, Logistic> ? 2 : 3;
+  sum_lanes_of(count, lanes, 4, 3 * size, totals, threads,
+               [&](std::int64_t start, std::int64_t entries, double* buffer, double* sums) {
+                 double* negative = buffer + size;
+                 double* term = negative + size;
+                 dual_of_tile<Loss>(signed_cost + start, C, up.data(), down.data(), alpha + start,
+                                    buffer, negative, term, entries);
+                 add_up(buffer, entries, lanes, sums);
+                 add_up(negative, entries, lanes, sums + lanes);
+                 add_up(term, entries, lanes, sums + line * lanes);
+               });
+}
+
+}  // namespace widemargin

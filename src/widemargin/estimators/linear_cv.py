@@ -1,0 +1,337 @@
+"""What LinearSVCCV and LogisticRegressionCV share: a search over C, then a fit at the best one."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import abstractmethod
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.data.rows import Rows
+from widemargin.data.validation import check_sample_weight, encode_labels, plain, validate_rows
+from widemargin.estimators.linear import LinearClassifier
+from widemargin.methods.auto_binary import SMALL_PROBLEM
+from widemargin.problems.certificate import Certificate
+from widemargin.selection.folds import Engine, Folds, SeparateFolds, StackedFolds
+from widemargin.selection.path import check_Cs
+from widemargin.selection.progress import SearchBar
+from widemargin.selection.scoring import scorer_of
+from widemargin.selection.search import Limits, Search, automatic_Cs, go_on
+from widemargin.selection.stopping import LARGEST_C, GradientRule
+
+Vector = NDArray[np.float64]
+
+SOLVED_TO = 0.1
+"""The folds are solved to this times ``search_tol``."""
+
+SMALL_TOL = 1e-7
+"""The folds of small problems are solved to at most this."""
+
+
+class LinearClassifierCV(LinearClassifier):
+    """Base of the classifiers that choose C; the subclasses name the loss."""
+
+    Cs: Any
+    cv: Any
+    scoring: Any
+    search_tol: float
+    certify: float | None
+    warm_start = False
+
+    @property
+    def C(self) -> float:  # type: ignore[override]
+        """The C that was chosen, as the classifiers at a fixed C call it."""
+        return float(getattr(self, "C_", 1.0))
+
+    @abstractmethod
+    def _at(self, C: float, **changes: Any) -> LinearClassifier:
+        """Return the unfitted classifier at one C."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Choose C by cross-validation, then train on all examples at that C.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the examples, in training and in the scores of those held out.
+        groups : array-like of shape (n_samples,), optional
+            Given to the splitter.
+
+        Returns
+        -------
+        self
+        """
+        data = self._data(X, y, sample_weight, groups)
+        if self.certify is not None:
+            self._certified(data, X, y, sample_weight)
+            return self
+        engine, search = self._engine(data), Search()
+        Cs = automatic_Cs(engine) if self.Cs is None else iter(check_Cs(self.Cs))
+        rule = GradientRule(float(self.search_tol)) if self.Cs is None else None
+        self._look(data, engine, search, Cs, rule, float(self.search_tol), X, y)
+        self._finish(data, engine, search, X, y, sample_weight)
+        return self
+
+    def continue_search(
+        self, X: Any, y: Any, *, tol: float, sample_weight: Any = None, groups: Any = None
+    ) -> Any:
+        """Go on where the search stopped, with a stricter tolerance (WARM, §III.3).
+
+        The fold solutions at the last C are the start; that C and larger ones are looked at with
+        the new tolerance, for the folds' problems and for the rule that ends the search. What was
+        seen before stays part of the choice.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`; the data are not kept in between.
+        tol : float
+            In place of ``search_tol``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if not (isinstance(tol, numbers.Real) and 0.0 < float(tol) < math.inf):
+            raise ValueError(f"tol must be a positive finite number; got {tol!r}")
+        data = self._data(X, y, sample_weight, groups)
+        if self.fold_coef_.shape != (
+            len(data.splits),
+            len(data.positives),
+            data.rows.weights,
+        ) or not np.array_equal(self.classes_, data.classes):
+            raise ValueError("continue_search needs the data that the search was begun on")
+        engine, search = self._engine(data), self._seen()
+        last = search.Cs[-1]
+        engine.restart(last, self.fold_coef_, self.fold_intercept_)
+        largest = LARGEST_C if self.Cs is None else float(check_Cs(self.Cs)[-1])
+        count = max(0, math.floor(math.log2(largest / last) + 1e-9))
+        Cs = iter([last * 2.0**step for step in range(count + 1)])
+        fresh = Search()
+        self._look(data, engine, fresh, Cs, GradientRule(float(tol)), float(tol), X, y)
+        # The last C was solved anew, to the stricter tolerance.
+        for name in ("Cs", "scores", "primal", "dual", "passes", "seconds"):
+            setattr(search, name, getattr(search, name)[:-1] + getattr(fresh, name))
+        search.reason = fresh.reason
+        self._finish(data, engine, search, X, y, sample_weight)
+        return self
+
+    def _data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Folds:
+        loss = self._loss()
+        self._check_arguments()
+        rows, y = validate_rows(self, X, y)
+        weight = check_sample_weight(sample_weight, rows.count)
+        classes, codes = encode_labels(y)
+        if weight is not None:
+            for place, label in enumerate(classes):
+                if not weight[codes == place].any():
+                    raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+        if isinstance(self.fit_intercept, str):
+            rows = rows.with_constant(float(self.intercept_scaling))
+            free = False
+        else:
+            free = bool(self.fit_intercept)
+        splitter = check_cv(self.cv, np.asarray(y), classifier=True)
+        splits = [
+            (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
+            for train, test in splitter.split(np.empty((rows.count, 0)), np.asarray(y), groups)
+        ]
+        folds = Folds(rows, classes, codes, splits, weight, self.class_weight, loss, free)
+        _check_splits(folds)
+        return folds
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        if not (isinstance(self.search_tol, numbers.Real) and 0.0 < self.search_tol < math.inf):
+            raise ValueError(
+                f"search_tol must be a positive finite number; got {self.search_tol!r}"
+            )
+        if self.certify is not None:
+            if not (isinstance(self.certify, numbers.Real) and 0.0 < self.certify < 1.0):
+                raise ValueError(f"certify must be between 0 and 1; got {self.certify!r}")
+            if self.scoring not in (None, "accuracy"):
+                raise ValueError(
+                    "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
+                )
+            if self.fit_intercept is True:
+                raise ValueError(
+                    "a certified choice needs fit_intercept='penalised' or False: the bound on the "
+                    "solution's distance does not hold for an intercept that is not penalised"
+                )
+        if self.Cs is not None:
+            check_Cs(self.Cs)
+
+    def _engine(self, folds: Folds) -> Engine:
+        if folds.loss.smooth and self.solver in ("auto", "newton"):
+            return StackedFolds(folds)
+        return SeparateFolds(folds, self.solver)
+
+    def _limits(self, folds: Folds, tol: float) -> Limits:
+        # Where digits cost nothing, they keep the choice from depending on where a run ended.
+        small = folds.rows.view.nonzeros <= SMALL_PROBLEM
+        return Limits(
+            min(SOLVED_TO * tol, SMALL_TOL) if small else SOLVED_TO * tol,
+            tol,
+            int(self.max_iter),
+            self.time_limit,
+            effective_n_jobs(self.n_jobs),
+            int(check_random_state(self.random_state).randint(2**31 - 1)),
+            self.callback,
+        )
+
+    def _look(
+        self,
+        folds: Folds,
+        engine: Engine,
+        search: Search,
+        Cs: Any,
+        rule: GradientRule | None,
+        tol: float,
+        X: Any,
+        y: Any,
+    ) -> None:
+        probabilities = getattr(self, "_probabilities", None)
+        scorer = scorer_of(
+            folds,
+            self.scoring,
+            np.asarray(y),
+            X,
+            lambda w, b: self._fitted(folds, w, b),
+            engine.weights,
+            probabilities,
+        )
+        with ExitStack() as stack:
+            told = None
+            if self.verbose:
+                values = None if self.Cs is None else check_Cs(self.Cs).size
+                told = stack.enter_context(SearchBar(len(folds.splits), values)).told
+            go_on(search, engine, Cs, scorer, self._limits(folds, tol), rule=rule, told=told)
+
+    def _fitted(self, folds: Folds, w: Vector, b: Vector) -> LinearClassifier:
+        """Return a classifier at one fold's weights, for scorers that ask it themselves."""
+        estimator = self._at(1.0)
+        estimator.classes_ = folds.classes
+        estimator.coef_ = np.ascontiguousarray(w[:, : folds.rows.features])
+        estimator.intercept_ = self._intercepts(w, b)
+        estimator.n_features_in_ = folds.rows.features
+        return estimator
+
+    def _intercepts(self, w: Vector, b: Vector) -> Vector:
+        if isinstance(self.fit_intercept, str):
+            return w[:, -1] * float(self.intercept_scaling)
+        return np.asarray(b, dtype=np.float64)
+
+    def _seen(self) -> Search:
+        columns = self.path_
+        return Search(
+            [float(C) for C in self.Cs_],
+            list(self.scores_),
+            list(columns["primal"]),
+            list(columns["dual"]),
+            list(columns["passes"]),
+            list(columns["seconds"]),
+        )
+
+    def _finish(
+        self, folds: Folds, engine: Engine, search: Search, X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        """Keep what the search has seen and train at the best C."""
+        best = search.best
+        self.Cs_ = np.array(search.Cs)
+        self.scores_ = np.array(search.scores)
+        self.C_ = float(search.Cs[best])
+        self.best_score_ = float(np.mean(search.scores[best]))
+        self.stopped_ = search.reason
+        self.path_ = {
+            "C": self.Cs_,
+            "mean_score": self.scores_.mean(axis=1),
+            "std_score": self.scores_.std(axis=1),
+            "primal": np.array(search.primal),
+            "dual": np.array(search.dual),
+            "passes": np.array(search.passes),
+            "seconds": np.array(search.seconds),
+        }
+        self.fold_coef_, self.fold_intercept_ = engine.weights()
+        self._train(folds.rows, X, y, sample_weight)
+
+    def _train(self, rows: Rows, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train at the chosen C, starting between the folds' solutions."""
+        final = self._at(self.C_, warm_start=True)
+        weights = self.fold_coef_.mean(axis=0)
+        final.classes_ = encode_labels(y)[0]
+        final.coef_ = np.ascontiguousarray(weights[:, : rows.features])
+        final.intercept_ = self._intercepts(weights, self.fold_intercept_.mean(axis=0))
+        final.dual_coef_ = np.empty((weights.shape[0], 0))
+        final.fit(X, y, sample_weight=sample_weight)
+        for name in (
+            "classes_",
+            "coef_",
+            "intercept_",
+            "dual_coef_",
+            "support_",
+            "primal_",
+            "dual_",
+            "n_iter_",
+            "status_",
+            "history_",
+            "solver_",
+        ):
+            setattr(self, name, getattr(final, name))
+
+    @property
+    def certificates_(self) -> list[Certificate]:
+        """For each C the certificate of the folds: of the sum of their objectives."""
+        check_is_fitted(self)
+        return [
+            Certificate(float(p.sum()), float(d.sum()))
+            for p, d in zip(self.path_["primal"], self.path_["dual"], strict=True)
+        ]
+
+    def plot(self) -> Any:
+        """Draw the scores over C, or the errors with their proven band; return the figure."""
+        from widemargin.selection.figures import search_figure
+
+        check_is_fitted(self)
+        return search_figure(self.Cs_, self.scores_, self.C_, getattr(self, "band_", None))
+
+    def _certified(self, folds: Folds, X: Any, y: Any, sample_weight: Any) -> None:
+        from widemargin.selection.certified import certified_choice
+
+        assert self.certify is not None
+        engine = self._engine(folds)
+        values = None if self.Cs is None else check_Cs(self.Cs)
+        result = certified_choice(
+            folds, engine, values, float(self.certify), self._limits(folds, 1e-2)
+        )
+        self.error_bound_ = result.bound
+        self.certified_ = result.certified
+        self.band_ = result.band
+        self.n_solved_, self.n_interpolated_ = result.solved, result.interpolated
+        self._finish(folds, engine, result.search, X, y, sample_weight)
+
+
+def _check_splits(folds: Folds) -> None:
+    if not folds.splits:
+        raise ValueError("cv gave no folds")
+    for place, (train, test) in enumerate(folds.splits):
+        if train.size == 0 or test.size == 0:
+            raise ValueError(f"fold {place} of cv trains on or holds out no rows at all")
+        weighted = train if folds.weight is None else train[folds.weight[train] > 0.0]
+        present = np.unique(folds.codes[weighted])
+        if present.size < folds.classes.size:
+            missing = np.setdiff1d(np.arange(folds.classes.size), present)
+            raise ValueError(
+                f"fold {place} of cv trains on no example of class "
+                f"{plain(folds.classes[missing[0]])!r}; use fewer folds or a stratified splitter"
+            )

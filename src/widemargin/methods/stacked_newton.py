@@ -1,0 +1,338 @@
+"""Newton's method on a stack of problems: WARM's primal method, for all folds at once.
+
+The step comes from conjugate gradients, whose products with the data serve all lanes. Where weights
+are few, the Hessian of a sample of the examples, averaged over the lanes, preconditions all of
+them: folds of one cross-validation share most of their examples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.problems.certificate import Point
+from widemargin.problems.stacked import Stack, StackedProblem, Vector
+from widemargin.threads import in_threads
+
+LARGEST_FACTORISED = 1000
+"""Weights up to which the averaged Hessian is factorised."""
+
+_SAMPLE_PER_WEIGHT = 30
+_MOST_STEPS = 60
+_RENEW = 6
+"""Conjugate gradient steps above which the matrix is made anew, from more examples."""
+
+_FAR = 500
+"""Promised decreases above this many times the accuracy asked for are far from the solution."""
+
+
+@dataclass(eq=False)
+class Preconditioner:
+    """(I + C K)⁻¹ with K the curvature at C = 1, or its diagonal where weights are many.
+
+    K starts as the mean over the lanes on a sample of the examples. Where that leaves too many
+    steps, the sample grows to all examples, and at last every lane gets a matrix of its own.
+    """
+
+    sample: int = _SAMPLE_PER_WEIGHT
+    matrices: list[NDArray[np.float64]] = field(default_factory=list)
+    factors: list[NDArray[np.float64]] = field(default_factory=list)
+    factor_C: float = 0.0
+    diagonal: Vector | None = None
+    steps: int = 0
+
+    def prepare(self, problem: StackedProblem, curvature: Stack) -> None:
+        """Make ready for the problem's C and for these curvatures."""
+        side = problem.rows.weights + int(problem.free_intercept)
+        if side > LARGEST_FACTORISED:
+            mean = curvature.sum(axis=1) / _used(problem).size
+            self.diagonal = 1.0 + problem.rows.curvature_diagonal(mean)
+            if problem.free_intercept:
+                self.diagonal = np.append(self.diagonal, mean.sum() + 1e-12)
+            return
+        stale = self.steps > _RENEW
+        if stale and self._cheap_beside(problem, side, self.steps - 2):
+            self.sample *= 4
+        fresh = not self.matrices or stale or self._cheap_beside(problem, side, 1)
+        if fresh:
+            self.matrices = self._curvatures(problem, curvature, side)
+        if fresh or self.factor_C != problem.C:
+            self.factors = [_factor(problem, K) for K in self.matrices]
+            self.factor_C = problem.C
+
+    def _of_each_lane(self, problem: StackedProblem, side: int) -> bool:
+        return self.sample * side >= 16 * problem.rows.count
+
+    def _rows_used(self, problem: StackedProblem, side: int) -> int:
+        return min(problem.rows.count, max(self.sample * side, 2000))
+
+    def _cheap_beside(self, problem: StackedProblem, side: int, products: int) -> bool:
+        """Whether new matrices and factors cost less than so many products with the data."""
+        rows = problem.rows
+        mean = rows.view.nonzeros / max(1, rows.count)
+        matrix = self._rows_used(problem, side) * min(0.6 * mean * mean, 0.06 * side * side)
+        count = _used(problem).size if self._of_each_lane(problem, side) else 1
+        product = 0.3 * rows.view.nonzeros * problem.lanes
+        return count * (matrix + 0.05 * side**3 / 3) <= products * product
+
+    def _curvatures(
+        self, problem: StackedProblem, curvature: Stack, side: int
+    ) -> list[NDArray[np.float64]]:
+        rows, used, free = problem.rows, _used(problem), problem.free_intercept
+        if self._of_each_lane(problem, side):
+            work = [lambda l=l: rows.gram(curvature[:, l] / problem.C, free) for l in used]  # noqa: E741
+            return in_threads(work, problem.threads)
+        size = self._rows_used(problem, side)
+        scale = rows.count / size / used.size / problem.C
+        if size == rows.count:
+            return [rows.gram(scale * curvature.sum(axis=1), free)]
+        subset = (np.arange(size, dtype=np.int64) * rows.count) // size
+        return [rows.take(subset).gram(scale * curvature[subset].sum(axis=1), free)]
+
+    def apply(self, r: Stack) -> Stack:
+        """Return the solution of the preconditioner's system."""
+        if self.diagonal is not None:
+            return r / self.diagonal[:, None]
+        if len(self.factors) == 1:
+            return np.ascontiguousarray(dpotrs(self.factors[0], r, lower=0)[0])
+        z = np.zeros_like(r)
+        for lane, factor in enumerate(self.factors):
+            z[:, lane] = dpotrs(factor, r[:, lane], lower=0)[0]
+        return z
+
+
+def _used(problem: StackedProblem) -> NDArray[np.intp]:
+    """Return the lanes that are not padding; those come last."""
+    return np.arange(max(1, int(problem.signed_cost.any(axis=0).sum())))
+
+
+def _factor(problem: StackedProblem, K: NDArray[np.float64]) -> NDArray[np.float64]:
+    matrix = problem.C * K
+    np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
+    if problem.free_intercept:
+        # Where no example has curvature the intercept would have none either.
+        matrix[-1, -1] += 1e-10 * (1.0 + matrix[-1, -1])
+    factor, info = dpotrf(matrix, lower=0)
+    if info != 0:  # rounding; any positive diagonal serves
+        factor = np.diag(np.sqrt(np.maximum(np.diag(matrix), 1.0)))
+    return np.asarray(factor)
+
+
+@dataclass(eq=False)
+class StackedNewtonState:
+    """Weights and intercepts of all lanes, their scores, and the dual point of the last step."""
+
+    problem: StackedProblem
+    settings: Settings
+    w: Stack
+    b: Vector
+    scores: Stack
+    dual: Stack
+    alpha: Stack
+    curvature: Stack
+    primals: Vector
+    preconditioner: Preconditioner
+    active: int = 0
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
+    residual: Vector = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def point(self) -> Point:
+        """The current point; the dual variables come times their labels."""
+        return Point(self.w, self.b, self.dual)
+
+
+class StackedNewton:
+    """Minimise the primals of all lanes by second-order steps."""
+
+    name = "newton"
+    serves: ClassVar[type[StackedProblem]] = StackedProblem
+
+    def refuses(self, problem: StackedProblem) -> str | None:
+        """Serve the losses that have second derivatives."""
+        if not problem.loss.smooth:
+            return f"stacked problems need a loss with second derivatives, not {problem.loss.name}"
+        return None
+
+    def start(
+        self, problem: StackedProblem, warm: Point | None, settings: Settings
+    ) -> StackedNewtonState:
+        """Start at w = 0, or at the warm point moved along the path so far."""
+        point = problem.cold_point() if warm is None else warm
+        w, b, dual = point.w, np.asarray(point.b, dtype=float), point.alpha
+        shape = (problem.rows.count, problem.lanes)
+        scores = problem.scores(w) if w.any() else np.zeros(shape)
+        known = problem.products
+        if known.start is not None and warm is not None:
+            w, b, scores = _extrapolated(problem, w, b, scores)
+        alpha, curvature = np.empty(shape), np.empty(shape)
+        primals = problem.primals(w, problem.terms(scores, b, alpha, curvature))
+        if not isinstance(known.preconditioner, Preconditioner):
+            known.preconditioner = Preconditioner()
+        return StackedNewtonState(
+            problem,
+            settings,
+            w.copy(),
+            b.copy(),
+            scores.copy(),
+            dual,
+            alpha,
+            curvature,
+            primals,
+            known.preconditioner,
+        )
+
+    def advance(self, state: StackedNewtonState) -> None:
+        """Take one step in every lane."""
+        problem = state.problem
+        # 1) gradient
+        gradient = state.w - problem.combine(state.alpha)
+        if problem.free_intercept:
+            gradient = np.vstack([gradient, -state.alpha.sum(axis=0)])
+        # 2) direction
+        state.preconditioner.prepare(problem, state.curvature)
+        accuracy = 0.1 * state.settings.tol * state.primals
+        direction, residual, steps = _conjugate_gradients(
+            problem, state.curvature, -gradient, state.preconditioner, accuracy
+        )
+        state.preconditioner.steps = steps
+        p = np.ascontiguousarray(direction[: problem.rows.weights])
+        p_b = direction[-1].copy() if problem.free_intercept else np.zeros(problem.lanes)
+        slopes = problem.scores(p)
+        state.passes += 1 + steps
+        # 3) step
+        at_zero = np.einsum("jl,jl->l", gradient, direction)
+        if not (at_zero < 0.0).any():
+            state.finished = True
+            return
+        dual = np.empty_like(state.alpha)
+        core.stacked_linear_dual(
+            problem.loss.name,
+            problem.signed_cost,
+            problem.C,
+            state.alpha,
+            state.curvature,
+            slopes,
+            p_b,
+            dual,
+            problem.threads,
+        )
+        fill = (np.empty_like(state.alpha), np.empty_like(state.curvature))
+        t, losses = _step(problem, state, p, p_b, slopes, at_zero, fill)
+        # There is no checkpoint before the state is whole again.
+        state.w = state.w + t * p
+        state.b = state.b + t * p_b
+        state.scores = state.scores + t * slopes
+        state.alpha, state.curvature = fill
+        state.primals = problem.primals(state.w, losses)
+        state.dual = dual
+        state.active = int(np.count_nonzero(state.curvature.any(axis=1)))
+        promised = float(np.sum(-0.5 * at_zero, where=at_zero < 0.0))
+        rest = 0.5 * float(np.einsum("jl,jl->", residual, residual))
+        error = 0.1 * promised if np.all(t == 1.0) else promised
+        state.expected_gap = (error + rest) / float(state.primals.sum())
+
+
+def _extrapolated(
+    problem: StackedProblem, w: Stack, b: Vector, scores: Stack
+) -> tuple[Stack, Vector, Stack]:
+    """Move on along the line through the last two solutions, as far as the objective falls.
+
+    The scores of both are known, so that this reads no data.
+    """
+    start, before = problem.products.start, problem.products.before
+    assert start is not None
+    # Before the first solution there is w = 0, the one at C = 0.
+    dw, db, slopes = start.w, start.b, start.scores
+    if before is not None:
+        dw, db, slopes = dw - before.w, db - before.b, slopes - before.scores
+    wd, dd = np.einsum("jl,jl->l", w, dw), np.einsum("jl,jl->l", dw, dw)
+    t = np.full(problem.lanes, 0.7)
+    best, best_value = np.zeros(problem.lanes), problem.known_losses(w, b, scores)
+    for _ in range(2):
+        value, first, second = problem.terms_along(scores, b, slopes, db, t)
+        value = value + t * wd + 0.5 * t * t * dd
+        better = value < best_value
+        best, best_value = np.where(better, t, best), np.where(better, value, best_value)
+        curvature = second + dd
+        step = np.divide(first + wd + t * dd, curvature, out=np.zeros_like(t), where=curvature > 0)
+        t = np.clip(t - step, 0.0, 3.0)
+    return w + best * dw, b + best * db, scores + best * slopes
+
+
+def _conjugate_gradients(
+    problem: StackedProblem,
+    curvature: Stack,
+    right: Stack,
+    preconditioner: Preconditioner,
+    accuracy: Vector,
+) -> tuple[Stack, Stack, int]:
+    """Solve all lanes together; a lane that is done waits for the others."""
+    weights, zero = problem.rows.weights, np.zeros(problem.lanes)
+    p, r = np.zeros_like(right), right.copy()
+    z = preconditioner.apply(r)
+    d, rz = z, np.einsum("jl,jl->l", r, z)
+    begun = rz.copy()
+    open_lanes = rz > 0.0
+    steps = 0
+    while open_lanes.any() and steps < _MOST_STEPS:
+        steps += 1
+        head = np.ascontiguousarray(d[:weights])
+        product = problem.curvature_product(
+            curvature, head, d[-1].copy() if problem.free_intercept else zero
+        )
+        product[:weights] += head
+        q = product if problem.free_intercept else product[:weights]
+        dq = np.einsum("jl,jl->l", d, q)
+        length = np.divide(rz, dq, out=np.zeros_like(rz), where=open_lanes & (dq > 0.0))
+        p += length * d
+        r -= length * q
+        z = preconditioner.apply(r)
+        fresh = np.einsum("jl,jl->l", r, z)
+        # Far from the solution a hundredth of the promised decrease is exact enough; near it the
+        # residual itself enters the duality gap.
+        promised = np.abs(np.einsum("jl,jl->l", p, right))
+        far = promised > _FAR * accuracy
+        loose = fresh <= 0.01 * np.maximum(promised, begun)
+        tight = 0.5 * np.maximum(np.einsum("jl,jl->l", r, r), fresh) <= accuracy
+        open_lanes &= ~np.where(far, loose, tight | (fresh <= 1e-6 * begun))
+        d = z + np.divide(fresh, rz, out=np.zeros_like(rz), where=rz > 0.0) * d
+        rz = fresh
+    return p, r, steps
+
+
+def _step(
+    problem: StackedProblem,
+    state: StackedNewtonState,
+    p: Stack,
+    p_b: Vector,
+    slopes: Stack,
+    at_zero: Vector,
+    fill: tuple[Stack, Stack],
+) -> tuple[Vector, Vector]:
+    """Return the step of each lane and the losses there, trying 1 first; fill in its terms."""
+    wd, dd = np.einsum("jl,jl->l", state.w, p), np.einsum("jl,jl->l", p, p)
+    low, high = np.zeros(problem.lanes), np.full(problem.lanes, np.inf)
+    t = np.where(at_zero < 0.0, 1.0, 0.0)
+    for _ in range(30):
+        losses, first, second = problem.terms_along(state.scores, state.b, slopes, p_b, t, fill)
+        slope = first + wd + t * dd
+        good = (np.abs(slope) <= 0.3 * np.abs(at_zero)) | (t == 0.0)
+        if good.all():
+            break
+        high = np.where(~good & (slope > 0.0), t, high)
+        low = np.where(~good & (slope <= 0.0), t, low)
+        curvature = second + dd
+        newton = t - np.divide(slope, curvature, out=np.zeros_like(t), where=curvature > 0.0)
+        middle = np.where(np.isfinite(high), 0.5 * (low + np.minimum(high, 1e300)), 2.0 * low)
+        inside = (newton > low) & (newton < high)
+        t = np.where(good, t, np.where(inside, newton, middle))
+    return t, losses

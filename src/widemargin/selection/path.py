@@ -1,0 +1,350 @@
+"""The path over C: one solution after the other, each started from the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from widemargin.data.rows import Rows, as_rows_array
+from widemargin.data.validation import check_sample_weight, class_costs, encode_labels
+from widemargin.interrupt import Interrupt
+from widemargin.kernels import core
+from widemargin.methods.choose import choice_of
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.losses import LOSSES
+from widemargin.problems.problem import ScalableProblem
+from widemargin.run import Record, Solution, Status, run
+from widemargin.threads import in_threads
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Solutions over values of C, with a certificate each.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n_Cs,)
+        In rising order. Fewer than were asked for if the path was interrupted.
+    solutions : tuple of tuple of Solution
+        For each C one solution a problem: one for two classes, else one a class.
+    classes : ndarray of shape (n_classes,) or None
+        None for a path over a problem.
+    scaling : float
+        Value of the constant feature behind a penalised intercept, else 0.
+    starting : float
+        Passes that finding the starting point took at each C but the first, over all problems.
+    """
+
+    Cs: Vector
+    solutions: tuple[tuple[Solution, ...], ...]
+    classes: NDArray[Any] | None = None
+    scaling: float = 0.0
+    starting: float = 0.0
+
+    def __len__(self) -> int:
+        return self.Cs.size
+
+    @property
+    def coefs(self) -> Vector:
+        """Weights of shape (n_Cs, k, n_features)."""
+        w = np.array([[s.w for s in row] for row in self.solutions])
+        return w[..., :-1] if self.scaling > 0.0 else w
+
+    @property
+    def intercepts(self) -> Vector:
+        """Intercepts of shape (n_Cs, k)."""
+        if self.scaling > 0.0:
+            return np.array([[self.scaling * s.w[-1] for s in row] for row in self.solutions])
+        return np.array([[s.b for s in row] for row in self.solutions])
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """For each C the certificate of the sum of its problems."""
+        return [
+            Certificate(
+                float(sum(s.certificate.primal for s in row)),
+                float(sum(s.certificate.dual for s in row)),
+            )
+            for row in self.solutions
+        ]
+
+    @property
+    def passes(self) -> Vector:
+        """Passes over the data for each C, summed over the problems; certificates not counted."""
+        work = np.array([sum(s.passes for s in row) for row in self.solutions])
+        work[1:] += self.starting
+        return work
+
+    @property
+    def converged(self) -> bool:
+        """Whether every certificate reached the tolerance."""
+        return all(s.status is Status.CONVERGED for row in self.solutions for s in row)
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return the scores of rows at every C, of shape (n_Cs, n) or (n_Cs, n, k)."""
+        coefs, intercepts = self.coefs, self.intercepts
+        count, k, width = coefs.shape
+        stacked = np.asarray(X @ coefs.reshape(count * k, width).T)
+        scores = np.moveaxis(stacked.reshape(-1, count, k), 1, 0) + intercepts[:, None, :]
+        return scores[..., 0] if k == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes of rows at every C, of shape (n_Cs, n)."""
+        if self.classes is None:
+            raise ValueError("a path over a problem knows no classes; use its solutions")
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.intp) if scores.ndim == 2 else scores.argmax(axis=2)
+        return self.classes[places]
+
+    def score(self, X: Any, y: Any) -> Vector:
+        """Return the accuracy on rows at every C."""
+        return np.asarray((self.predict(X) == np.asarray(y)).mean(axis=1))
+
+    def plot(self, X: Any = None, y: Any = None, *, row: int = 0) -> Any:
+        """Draw coefficients, gap and, on the rows given, accuracy over C; return the figure.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows and labels to show the accuracy on.
+        row : int, default=0
+            Which class's coefficients to show.
+        """
+        from widemargin.selection.figures import path_figure
+
+        return path_figure(self, None if X is None else self.score(X, y), row)
+
+
+def along(
+    problem: ScalableProblem,
+    Cs: Sequence[float],
+    *,
+    solver: str = "auto",
+    warm: bool = True,
+    **options: Any,
+) -> Iterator[Solution]:
+    """Solve a problem, whose costs are those at C = 1, at one C after the other.
+
+    Each run starts at the weights of the one before, and at its dual variables times the growth of
+    C, which are feasible there (WARM, §3). Where the loss is smooth, the weights first move on
+    along the line through the last two solutions. It ends early after an interrupt or a time limit.
+    """
+    before: Solution | None = None
+    ahead = Ahead() if isinstance(problem, BinaryProblem) and problem.loss.smooth else None
+    for place, C in enumerate(Cs):
+        here, start = problem.rescaled(float(C)), None
+        if before is not None and warm:
+            factor = C / Cs[place - 1]
+            start = Point(before.w, before.b, factor * before.alpha)
+            if ahead is not None:
+                start = ahead.of(here, start)
+        before = run(here, choice_of(solver, type(problem)), warm=start, **options)
+        yield before
+        watch = options.get("interrupt")
+        if before.status in (Status.INTERRUPTED, Status.TIME_LIMIT) or (watch and watch.requested):
+            return
+
+
+class Ahead:
+    """Moves weights on along the last two solutions; costs one product with the data a C."""
+
+    PASSES = 0.5
+
+    def __init__(self) -> None:
+        self._last: tuple[Vector, float, Vector] | None = None
+
+    def of(self, problem: Any, point: Point) -> Point:
+        """Return the point moved to where the objective is least on the line."""
+        scores = problem.rows.scores(point.w)
+        # Before the first solution there is w = 0, the one at C = 0.
+        dw, db, slopes = point.w, point.b, scores
+        if self._last is not None:
+            dw, db, slopes = dw - self._last[0], db - self._last[1], slopes - self._last[2]
+        self._last = (point.w, point.b, scores)
+        wd, dd = float(point.w @ dw), float(dw @ dw)
+        loss, y, cost = problem.loss, problem.y, problem.cost
+        t = 0.0
+        for _ in range(4):
+            first, second = core.derivatives_along(
+                loss.name, y, cost, scores, point.b, slopes, db, t
+            )
+            curvature = second + dd
+            if not curvature > 0.0:
+                break
+            t = min(max(t - (first + wd + t * dd) / curvature, 0.0), 3.0)
+        w, b = point.w + t * dw, point.b + t * db
+        value = 0.5 * float(w @ w) + loss.total(y, cost, scores + t * slopes, b)
+        if value >= problem.primal(point.w, point.b, scores):
+            return point
+        return Point(w, b, point.alpha)
+
+
+def check_Cs(Cs: Any) -> Vector:
+    """Return values of C as a rising array of different positive numbers."""
+    try:
+        values = np.unique(np.asarray(Cs, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        raise ValueError(f"Cs must be positive finite numbers; got {Cs!r}") from None
+    if values.size == 0 or not np.isfinite(values).all() or values[0] <= 0.0:
+        raise ValueError(f"Cs must be positive finite numbers; got {Cs!r}")
+    return values
+
+
+def path(
+    problem_or_X: Any,
+    y: Any = None,
+    Cs: Any = None,
+    *,
+    loss: str = "squared_hinge",
+    fit_intercept: bool | str = True,
+    intercept_scaling: float = 1.0,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    time_limit: float | None = None,
+    warm: bool = True,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    callback: Callable[[float, Record], object] | None = None,
+) -> Path:
+    """Solve over values of C, each from the solution before.
+
+    Parameters
+    ----------
+    problem_or_X : array-like, sparse matrix or problem
+        Examples; or a problem of any kind that can be rescaled, its costs those at C = 1.
+    y : array-like of shape (n_samples,), optional
+        Labels, if examples are given. Several classes are trained one against the rest.
+    Cs : array-like, optional
+        Values of C; by default 2^-10, 2^-9, ..., 2^10.
+    loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+    fit_intercept : bool or "penalised", default=True
+        As in `LinearSVC`.
+    intercept_scaling : float, default=1.0
+        As in `LinearSVC`.
+    class_weight, sample_weight : optional
+        As in `LinearSVC`.
+    solver : str, default="auto"
+        As in `LinearSVC`; methods may hand over to others as C grows.
+    tol : float, default=1e-4
+        Relative duality gap to reach at every C.
+    max_iter : int, default=1000
+        Sweeps or steps at most, at every C.
+    time_limit : float, optional
+        Seconds at most at every C; the path ends where one is not enough.
+    warm : bool, default=True
+        False starts every C from nothing: for comparison.
+    n_jobs : int, optional
+        Threads for several classes; the result does not depend on it.
+    seed : int, default=0
+        Of the order in which examples are visited.
+    callback : callable, optional
+        Called as ``callback(C, record)`` at every check; returning True ends the path.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import path
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> over = path(scale(X), y, [0.001, 0.01, 0.1, 1.0], loss="logistic", tol=1e-6)
+    >>> over.coefs.shape, over.converged
+    ((4, 1, 30), True)
+    >>> over.score(scale(X), y).round(2)
+    array([0.91, 0.96, 0.98, 0.99])
+    """
+    values = check_Cs(2.0 ** np.arange(-10, 11) if Cs is None else Cs)
+    options: dict[str, Any] = {
+        "solver": solver,
+        "warm": warm,
+        "tol": tol,
+        "max_iter": max_iter,
+        "time_limit": time_limit,
+    }
+    classes, scaling = None, 0.0
+    if hasattr(problem_or_X, "rescaled"):
+        problems = [problem_or_X]
+    else:
+        if y is None:
+            raise ValueError("a path over examples needs their labels y")
+        problems, classes, scaling = _problems(
+            problem_or_X, y, loss, fit_intercept, intercept_scaling, class_weight, sample_weight
+        )
+    interrupt = Interrupt()
+
+    def whole(place: int) -> list[Solution]:
+        callbacks: list[Any] = []
+        if callback is not None:
+            current = iter(values)
+            C = [next(current)]
+            callbacks.append(lambda record: callback(float(C[0]), record))
+        found = []
+        for solution in along(
+            problems[place],
+            list(values),
+            seed=seed + place,
+            interrupt=interrupt,
+            callbacks=callbacks,
+            **options,
+        ):
+            found.append(solution)
+            if callback is not None:
+                C[0] = next(current, C[0])
+        return found
+
+    with interrupt:
+        work = [lambda p=p: whole(p) for p in range(len(problems))]
+        found = in_threads(work, effective_n_jobs(n_jobs), interrupt)
+    common = min(len(solutions) for solutions in found)
+    rows = tuple(tuple(solutions[i] for solutions in found) for i in range(common))
+    smooth = [isinstance(p, BinaryProblem) and p.loss.smooth for p in problems]
+    starting = Ahead.PASSES * sum(smooth) if warm else 0.0
+    return Path(values[:common], rows, classes, scaling, starting)
+
+
+def _problems(
+    X: Any,
+    y: Any,
+    loss: str,
+    fit_intercept: bool | str,
+    scaling: float,
+    class_weight: Any,
+    sample_weight: Any,
+) -> tuple[list[BinaryProblem], NDArray[Any], float]:
+    """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
+    from sklearn.utils import check_X_y
+
+    if loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
+    if fit_intercept not in (True, False, "penalised"):
+        raise ValueError(f"fit_intercept must be True, False or 'penalised'; got {fit_intercept!r}")
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    rows = Rows.of(as_rows_array(X))
+    penalised = fit_intercept == "penalised"
+    if penalised:
+        rows = rows.with_constant(float(scaling))
+    classes, codes = encode_labels(y)
+    cost = class_costs(
+        1.0, classes, codes, class_weight, check_sample_weight(sample_weight, rows.count)
+    )
+    positives = [1] if classes.size == 2 else range(classes.size)
+    free = not penalised and bool(fit_intercept)
+    problems = [
+        BinaryProblem(rows, np.where(codes == p, 1.0, -1.0), cost, LOSSES[loss], free)
+        for p in positives
+    ]
+    return problems, classes, float(scaling) if penalised else 0.0

@@ -1,0 +1,53 @@
+"""A progress bar over folds times values of C, on standard error."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import numpy as np
+
+from widemargin.selection.search import Search
+
+
+class SearchBar:
+    """Shows how many fold fits are done, the latest C and the best score so far."""
+
+    def __init__(self, folds: int, values: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.progress import TimeElapsedColumn as Elapsed
+
+        self._folds = folds
+        self._progress = Progress(
+            TextColumn("folds x C"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            Elapsed(),
+            console=Console(stderr=True),
+        )
+        self._task = self._progress.add_task("", total=None if values is None else folds * values)
+
+    def told(self, search: Search) -> None:
+        """Draw the state of a search."""
+        best = search.best
+        self._progress.update(
+            self._task,
+            completed=self._folds * len(search.Cs),
+            description=(
+                f"C = {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "
+                f"best {np.mean(search.scores[best]):.4f} at {search.Cs[best]:g}"
+            ),
+        )
+
+    def __enter__(self) -> SearchBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()

@@ -1,0 +1,134 @@
+"""Scores of held-out rows: accuracy by counting, anything else by scikit-learn's scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
+
+from widemargin.selection.folds import Folds, Solved
+from widemargin.selection.search import Scorer
+
+Vector = NDArray[np.float64]
+
+
+def places_of(decisions: Vector) -> NDArray[np.intp]:
+    """Return the place of the predicted class for scores of shape (n, k)."""
+    if decisions.shape[1] == 1:
+        return (decisions[:, 0] > 0.0).astype(np.intp)
+    return np.asarray(decisions.argmax(axis=1))
+
+
+def accuracy(folds: Folds) -> Scorer:
+    """Return the scorer that counts; by weight, so that a weight of 2 means a row given twice."""
+
+    def score(solved: Solved) -> Vector:
+        shares = np.empty(len(folds.splits))
+        for fold, (_, test) in enumerate(folds.splits):
+            right = places_of(solved.decisions[fold]) == folds.codes[test]
+            weight = np.ones(test.size) if folds.weight is None else folds.weight[test]
+            total = float(weight.sum())
+            shares[fold] = float(weight[right].sum()) / total if total > 0.0 else np.nan
+        return shares
+
+    return score
+
+
+class _Answers(ClassifierMixin, BaseEstimator):
+    """A classifier that has answered already: it gives the stored scores, whatever is asked."""
+
+    def __init__(self, classes: Any, decisions: Any, probabilities: Any) -> None:
+        self.classes = classes
+        self.decisions = decisions
+        self.probabilities = probabilities
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        return np.asarray(self.classes)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        d = self.decisions
+        return np.asarray(d[:, 0] if d.shape[1] == 1 else d)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return self.classes_[places_of(self.decisions)]
+
+    @available_if(lambda self: self.probabilities is not None)
+    def predict_proba(self, X: Any) -> Vector:
+        return np.asarray(self.probabilities(self.decision_function(X)))
+
+    @available_if(lambda self: self.probabilities is not None)
+    def predict_log_proba(self, X: Any) -> Vector:
+        return np.log(self.predict_proba(X))
+
+
+def scorer_of(
+    folds: Folds,
+    scoring: Any,
+    y: NDArray[Any],
+    X: Any,
+    fitted: Callable[[Vector, Vector], Any],
+    current: Callable[[], tuple[Vector, Vector]],
+    probabilities: Callable[[Vector], Vector] | None,
+) -> Scorer:
+    """Return the function that scores what the folds came to.
+
+    Parameters
+    ----------
+    folds : Folds
+    scoring : str, callable or None
+        A name is answered from the held-out scores. A callable gets an estimator and the rows.
+    y : ndarray
+        Labels as they were given.
+    X : array or sparse matrix
+    fitted : callable
+        Makes a fitted estimator from weights (k, weights) and intercepts (k,).
+    current : callable
+        Gives the present weights and intercepts of all folds.
+    probabilities : callable, optional
+        From scores to probabilities, if the loss has them.
+    """
+    if scoring is None or scoring == "accuracy":
+        return accuracy(folds)
+    named = isinstance(scoring, str)
+    if not named:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    probe = _Answers(folds.classes, np.zeros((1, len(folds.positives))), probabilities)
+    scorer = check_scoring(probe, scoring=scoring)
+
+    def score(solved: Solved) -> Vector:
+        values = np.empty(len(folds.splits))
+        weights = None if named else current()
+        for fold, (_, test) in enumerate(folds.splits):
+            if weights is None:
+                estimator: Any = _Answers(folds.classes, solved.decisions[fold], probabilities)
+                rows: Any = np.zeros((test.size, 1))
+            else:
+                estimator = fitted(weights[0][fold], weights[1][fold])
+                rows = X[test]
+            weight = None if folds.weight is None else folds.weight[test]
+            values[fold] = _call(scorer, estimator, rows, y[test], weight)
+        return values
+
+    return score
+
+
+def _call(scorer: Any, estimator: Any, X: Any, y: Any, weight: Vector | None) -> float:
+    if weight is None:
+        return float(scorer(estimator, X, y))
+    try:
+        return float(scorer(estimator, X, y, sample_weight=weight))
+    except TypeError:  # this score knows no weights
+        return float(scorer(estimator, X, y))

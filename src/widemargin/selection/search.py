@@ -1,0 +1,155 @@
+"""The search over C: solve all folds, score what was held out, go on until it no longer matters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.interrupt import Interrupt
+from widemargin.run import Record
+from widemargin.selection.folds import Effort, Engine, Solved
+from widemargin.selection.stopping import LARGEST_C, GradientRule, smallest_C
+
+Vector = NDArray[np.float64]
+Scorer = Callable[[Solved], Vector]
+"""From held-out scores to one number a fold; higher is better."""
+
+
+@dataclass(eq=False)
+class Search:
+    """What a search has seen so far, C by C.
+
+    Attributes
+    ----------
+    reason : str
+        One sentence that says why it ended.
+    """
+
+    Cs: list[float] = field(default_factory=list)
+    scores: list[Vector] = field(default_factory=list)
+    primal: list[Vector] = field(default_factory=list)
+    dual: list[Vector] = field(default_factory=list)
+    passes: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    reason: str = ""
+
+    def add(self, solved: Solved, scores: Vector, seconds: float) -> None:
+        """Take note of one C."""
+        self.Cs.append(solved.C)
+        self.scores.append(scores)
+        self.primal.append(solved.primal)
+        self.dual.append(solved.dual)
+        self.passes.append(solved.passes)
+        self.seconds.append(seconds)
+
+    def sort(self) -> None:
+        """Bring what was seen into the order of C."""
+        order = np.argsort(self.Cs, kind="stable")
+        for name in ("Cs", "scores", "primal", "dual", "passes", "seconds"):
+            column = getattr(self, name)
+            setattr(self, name, [column[place] for place in order])
+
+    @property
+    def best(self) -> int:
+        """The place of the best mean score; of equal ones the smallest C."""
+        means = np.array([float(np.mean(s)) for s in self.scores])
+        means = np.where(np.isnan(means), -np.inf, means)
+        good = np.flatnonzero(means >= means.max() - 1e-12 * max(1.0, abs(means.max())))
+        return int(min(good, key=lambda place: self.Cs[place]))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds the work of a search."""
+
+    tol: float
+    epsilon: float
+    max_iter: int = 1000
+    time_limit: float | None = None
+    threads: int = 1
+    seed: int = 0
+    callback: Callable[[str, Record], object] | None = None
+
+
+def automatic_Cs(engine: Engine) -> Iterator[float]:
+    """Yield C from the smallest that matters, doubled until the largest."""
+    folds = engine.folds
+    weight = np.ones(folds.rows.count) if folds.weight is None else folds.weight
+    C = min(smallest_C(folds.rows, folds.signs(p), weight, folds.loss) for p in folds.positives)
+    while C <= LARGEST_C:
+        yield C
+        C *= 2.0
+
+
+def go_on(
+    search: Search,
+    engine: Engine,
+    Cs: Iterator[float],
+    scorer: Scorer,
+    limits: Limits,
+    *,
+    rule: GradientRule | None = None,
+    interrupt: Interrupt | None = None,
+    told: Callable[[Search], None] | None = None,
+) -> Search:
+    """Look at further values of C until they end, the rule is satisfied, or time is up.
+
+    A value of C that was begun and not finished is left out, unless it is the only one: what was
+    found before an interrupt is kept.
+    """
+    watch = Interrupt() if interrupt is None else interrupt
+    began = time.perf_counter()
+    search.reason = "all values of C were looked at"
+    with watch:
+        first = not search.Cs
+        for C in Cs:
+            started = time.perf_counter()
+            left = None if limits.time_limit is None else limits.time_limit - (started - began)
+            if not first and (watch.requested or (left is not None and left <= 0.0)):
+                search.reason = _why(watch)
+                break
+            enough = rule is not None and not first and rule.enough(*engine.ratios(C))
+            solved = engine.solve(C, effort_at(limits, C, left, watch, limits.tol))
+            if not solved.whole and search.Cs:
+                search.reason = _why(watch)
+                break
+            search.add(solved, scorer(solved), time.perf_counter() - started)
+            first = False
+            if told is not None:
+                told(search)
+            if not solved.whole:
+                search.reason = _why(watch)
+                break
+            if enough:
+                search.reason = (
+                    "the solution no longer changed over three values of C (gradient rule, "
+                    f"epsilon {limits.epsilon:g})"
+                )
+                break
+    return search
+
+
+def _why(watch: Interrupt) -> str:
+    return "it was interrupted" if watch.requested else "the time limit was reached"
+
+
+def effort_at(limits: Limits, C: float, left: float | None, watch: Interrupt, tol: float) -> Effort:
+    """Return how hard to work at one C, with so many seconds left."""
+    callback: Any = None
+    if limits.callback is not None:
+        given = limits.callback
+        callback = lambda record: given(f"C={C:g}", record)  # noqa: E731
+    return Effort(
+        tol,
+        limits.max_iter,
+        None if left is None else max(left, 1e-3),
+        limits.seed,
+        limits.threads,
+        watch,
+        callback,
+    )

@@ -1,0 +1,42 @@
+"""Independent pieces of work in threads, that stop together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from widemargin.interrupt import Interrupt
+
+Result = TypeVar("Result")
+
+
+def in_threads(
+    work: Sequence[Callable[[], Result]], threads: int, interrupt: Interrupt | None = None
+) -> list[Result]:
+    """Do all of it and return the results in order; the first error stops the rest.
+
+    With an interrupt, work that watches it is asked to stop as well.
+    """
+    threads = min(threads, len(work))
+    if threads <= 1:
+        return [piece() for piece in work]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(piece) for piece in work]
+        try:
+            # Short waits, so that the main thread gets to run its signal handler.
+            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
+                if any(future.done() and future.exception() for future in futures):
+                    break
+        except BaseException:
+            if interrupt is not None:
+                interrupt.request()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        failed = [future for future in futures if future.done() and future.exception()]
+        if failed:
+            if interrupt is not None:
+                interrupt.request()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise failed[0].exception()  # type: ignore[misc]
+        return [future.result() for future in futures]

@@ -1,0 +1,122 @@
+"""The path over C: as good as fits from nothing, for less work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracle import INTERCEPTS, LOSSES, PAIRS, Oracle, make_data
+from widemargin import Path, path
+from widemargin.data.rows import Rows
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.losses import HINGE
+
+Cs = 2.0 ** np.arange(-10, 11)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_every_point_has_its_certificate(loss: str, intercept: Any) -> None:
+    X, y = make_data((120, 6))
+    tol = 1e-6
+    over = path(X, y, Cs, loss=loss, fit_intercept=intercept, tol=tol)
+    assert over.converged
+    assert len(over) == 21
+    for place, C in enumerate(Cs):
+        oracle = Oracle(X, y, np.full(120, C), loss, intercept)
+        w, b = over.coefs[place, 0], float(over.intercepts[place, 0])
+        P, D = oracle.primal(w, b), oracle.dual(over.solutions[place][0].alpha)
+        assert tol * P + oracle.rounding(w, b) >= P - D
+        assert abs(over.certificates[place].primal - P) <= oracle.rounding(w, b)
+
+
+@pytest.mark.parametrize(("solver", "loss"), PAIRS)
+def test_equals_the_cold_path(solver: str, loss: str) -> None:
+    """Both certify the same optimum: the better primal lies above the other's dual."""
+    X, y = make_data((100, 5))
+    some = [0.01, 0.1, 1.0, 10.0]
+    warm = path(X, y, some, loss=loss, solver=solver, tol=1e-7, max_iter=20_000)
+    cold = path(X, y, some, loss=loss, solver=solver, tol=1e-7, max_iter=20_000, warm=False)
+    for one, other in zip(warm.certificates, cold.certificates, strict=True):
+        assert one.relative_gap <= 1e-7
+        assert other.relative_gap <= 1e-7
+        assert one.dual <= other.primal
+        assert other.dual <= one.primal
+
+
+@pytest.mark.parametrize(
+    ("loss", "solver", "factor"),
+    # From nothing, the logistic loss takes three steps on these data; less than one there is not.
+    [("squared_hinge", "auto", 3.0), ("logistic", "auto", 2.3), ("logistic", "dual_cd", 3.0)],
+)
+@pytest.mark.parametrize("shape", [(2000, 30), (400, 60)])
+def test_warm_starts_save_passes(
+    loss: str, solver: str, factor: float, shape: tuple[int, int]
+) -> None:
+    X, y = make_data(shape, seed=5)
+    warm, cold = (
+        path(X, y, Cs, loss=loss, solver=solver, tol=1e-4, warm=w, max_iter=3000)
+        for w in (True, False)
+    )
+    assert warm.passes.sum() <= cold.passes.sum() / factor
+    # A step is the least there is; finding the start costs half a pass more.
+    assert (warm.passes <= np.maximum(1.1 * cold.passes, 3.5)).all()
+
+
+def test_several_classes_and_predictions() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(150, 4))
+    y = np.array(["x", "y", "z"])[(X[:, :3] + 0.3 * random.normal(size=(150, 3))).argmax(axis=1)]
+    over = path(X, y, [0.1, 1.0], loss="logistic", n_jobs=2)
+    assert over.coefs.shape == (2, 3, 4)
+    assert over.decision_function(X).shape == (2, 150, 3)
+    assert set(over.predict(X)[0]) <= {"x", "y", "z"}
+    assert (over.score(X, y) > 0.7).all()
+
+
+def test_a_path_over_a_problem() -> None:
+    X, y = make_data((80, 5))
+    problem = BinaryProblem(Rows.of(X), y, np.ones(80), HINGE, True)
+    over = path(problem, Cs=[0.1, 1.0], tol=1e-8)
+    same = path(X, y, [0.1, 1.0], loss="hinge", tol=1e-8)
+    np.testing.assert_allclose(over.coefs, same.coefs, atol=1e-12)
+    with pytest.raises(ValueError, match="knows no classes"):
+        over.predict(X)
+
+
+def test_a_callback_ends_the_path() -> None:
+    X, y = make_data((100, 5))
+    seen: list[float] = []
+
+    def stop(C: float, record: Any) -> bool:
+        seen.append(C)
+        return C >= 1.0
+
+    over = path(X, y, [0.01, 0.1, 1.0, 10.0], callback=stop)
+    assert isinstance(over, Path)
+    assert over.Cs.tolist() == [0.01, 0.1, 1.0]
+    assert max(seen) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"Cs": [-1.0]}, "Cs must be positive"),
+        ({"loss": "square"}, "loss must be one of"),
+        ({"fit_intercept": "maybe"}, "fit_intercept must be"),
+        ({"y": None}, "needs their labels"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], words: str) -> None:
+    X, y = make_data()
+    with pytest.raises(ValueError, match=words):
+        path(X, **{"y": y, **arguments})
+
+
+def test_plot() -> None:
+    pytest.importorskip("matplotlib")
+    X, y = make_data((60, 4))
+    figure = path(X, y, [0.1, 1.0]).plot(X, y)
+    assert len(figure.axes) == 3
