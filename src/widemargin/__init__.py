@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.logistic_regression_cv import (
         LogisticRegressionCV as LogisticRegressionCV,
     )
+    from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
     from widemargin.kernels import available_kernels as available_kernels
     from widemargin.kernels import kernels_in_use as kernels_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError

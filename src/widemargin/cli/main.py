@@ -1,4 +1,4 @@
-"""``widemargin train | predict | certify | convert | bench | demo``: arguments to exit code."""
+"""``widemargin train | tune | predict | certify | convert | bench | demo``: arguments to code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from widemargin.cli import bench, certify, convert, demo, predict, train
+from widemargin.cli import bench, certify, convert, demo, predict, train, tune
 
 OK, NOT_REACHED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: all well; tolerance not reached, answer written; bad usage or input; interrupted
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         number = "unknown"
     top.add_argument("--version", action="version", version=f"widemargin {number}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (train, predict, certify, convert, bench, demo):
+    for module in (train, tune, predict, certify, convert, bench, demo):
         module.add_to(commands)
     return top
 

@@ -27,24 +27,25 @@ if TYPE_CHECKING:
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer")
-_INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
+INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what is minimised."""
+def add_problem_arguments(parser: argparse.ArgumentParser, *, search: bool = False) -> None:
+    """Add the options that say what is minimised; a search over C has no C, and one rule."""
     group = parser.add_argument_group("the problem")
     group.add_argument("--loss", choices=LOSSES, default="squared_hinge", help="(%(default)s)")
-    group.add_argument("-C", type=positive_number, default=1.0, help="cost of the losses (1)")
-    group.add_argument(
-        "--multi-class",
-        choices=MULTI_CLASS,
-        default="ovr",
-        help="several classes one against the rest (ovr), or all at once; the latter with "
-        "--loss hinge (%(default)s)",
-    )
+    if not search:
+        group.add_argument("-C", type=positive_number, default=1.0, help="cost of the losses (1)")
+        group.add_argument(
+            "--multi-class",
+            choices=MULTI_CLASS,
+            default="ovr",
+            help="several classes one against the rest (ovr), or all at once; the latter with "
+            "--loss hinge (%(default)s)",
+        )
     group.add_argument(
         "--intercept",
-        choices=tuple(_INTERCEPTS),
+        choices=tuple(INTERCEPTS),
         default="exact",
         help="exact: not penalised; penalised: a constant feature, as LIBLINEAR's -B (%(default)s)",
     )
@@ -154,7 +155,7 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
     settings: dict[str, Any] = {
         "C": options.C,
         "tol": options.tol,
-        "fit_intercept": _INTERCEPTS[options.intercept],
+        "fit_intercept": INTERCEPTS[options.intercept],
         "intercept_scaling": options.intercept_scaling,
         "class_weight": parse_class_weight(options.class_weight, np.unique(np.asarray(data.y))),
         "solver": options.solver,

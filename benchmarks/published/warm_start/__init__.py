@@ -1,0 +1,1 @@
+"""WARM: warm start for parameter selection of linear classifiers, its tables and figures."""

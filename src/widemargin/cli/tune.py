@@ -1,0 +1,271 @@
+"""``widemargin tune``: choose C by cross-validation, and write the model at that C."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import html
+import io
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from widemargin.cli.inputs import (
+    add_data_arguments,
+    check_writable,
+    default_model_path,
+    job_count,
+    parse_class_weight,
+    positive_integer,
+    positive_number,
+    read_data,
+    write_model,
+)
+from widemargin.cli.output import Output, add_output_arguments, percent
+from widemargin.cli.progress import following
+from widemargin.cli.train import INTERCEPTS, add_problem_arguments
+
+if TYPE_CHECKING:
+    from widemargin.cli.inputs import Data
+    from widemargin.estimators.linear_cv import LinearClassifierCV
+
+_BAR = 30
+"""Width of the plot in the terminal, in characters."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "tune",
+        help="choose C by cross-validation and train at it",
+        description="Search over C with warm starts, all folds side by side; train at the best C "
+        "on all data and write the model.",
+    )
+    parser.add_argument("data", help="training data: LIBSVM's format, CSV or Parquet")
+    parser.add_argument("model", nargs="?", help="model file to write (default: DATA.model here)")
+    add_problem_arguments(parser, search=True)
+    group = parser.add_argument_group("the search")
+    group.add_argument(
+        "--Cs",
+        nargs="+",
+        type=positive_number,
+        metavar="C",
+        help="values of C (default: doubling from one that depends on the data until the solution "
+        "no longer changes)",
+    )
+    group.add_argument("--folds", type=positive_integer, default=5, help="(%(default)s)")
+    group.add_argument(
+        "--scoring", help="a scorer of scikit-learn, by its name (default: accuracy)"
+    )
+    group.add_argument(
+        "--search-tol",
+        type=positive_number,
+        default=1e-2,
+        help="tolerance of the search; the folds are solved to a gap of a tenth of it "
+        "(%(default)s)",
+    )
+    group.add_argument(
+        "--certify",
+        type=positive_number,
+        metavar="EPSILON",
+        help="refine C until it is proven that no C of the range has an error lower by more than "
+        "this; needs --intercept none or penalised",
+    )
+    group = parser.add_argument_group("how it is solved")
+    group.add_argument(
+        "--tol",
+        type=positive_number,
+        default=1e-4,
+        help="relative duality gap of the final model (%(default)s)",
+    )
+    group.add_argument("--solver", default="auto", help="as solver= in Python (%(default)s)")
+    group.add_argument("--max-iter", type=positive_integer, default=1000, help="(%(default)s)")
+    group.add_argument(
+        "--time-limit", type=positive_number, metavar="SECONDS", help="for the whole search"
+    )
+    group.add_argument(
+        "-j", "--jobs", type=job_count, default=-1, help="threads; -1: all cores (%(default)s)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="of the folds and the methods (0)")
+    parser.add_argument("--format", choices=("own", "liblinear"), default="own", help="(own)")
+    parser.add_argument("--png", metavar="FILE", help="also draw the plot into a PNG file")
+    parser.add_argument("--html", metavar="FILE", help="also write table and plot as a web page")
+    add_data_arguments(parser)
+    add_output_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, search, train, write, report."""
+    import numpy as np
+
+    from widemargin.model_io import model_of
+
+    output = Output(options)
+    path = options.model or default_model_path(options.data)
+    for file in filter(None, (path, options.png, options.html)):
+        check_writable(file)
+    data = read_data(options.data, options)
+    if data.y is None:
+        raise ValueError(f"{options.data} has no labels to train on")
+    if options.format == "liblinear":
+        from widemargin.model_io.liblinear import integer_labels
+
+        integer_labels(np.unique(data.y), path)
+    estimator = _estimator(options, data)
+    began = time.perf_counter()
+    with following(output, options.tol) as callback, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # how it ended is part of the report
+        estimator.callback = callback
+        estimator.fit(data.X, data.y)
+    seconds = time.perf_counter() - began
+    estimator.callback = None
+    if data.feature_names is not None:
+        estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    write_model(model_of(estimator), path, options.format)
+    _report(output, options, estimator, data, path, seconds)
+    _draw(options, estimator)
+    reached = all(status == "converged" for status in estimator.status_)
+    return 0 if reached and getattr(estimator, "certified_", True) else 1
+
+
+def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
+    import numpy as np
+    from sklearn.model_selection import StratifiedKFold
+
+    from widemargin.estimators.linear_svc_cv import LinearSVCCV
+    from widemargin.estimators.logistic_regression_cv import LogisticRegressionCV
+
+    settings: dict[str, Any] = {
+        "Cs": options.Cs,
+        "cv": StratifiedKFold(options.folds, shuffle=True, random_state=options.seed),
+        "scoring": options.scoring,
+        "search_tol": options.search_tol,
+        "certify": options.certify,
+        "tol": options.tol,
+        "fit_intercept": INTERCEPTS[options.intercept],
+        "intercept_scaling": options.intercept_scaling,
+        "class_weight": parse_class_weight(options.class_weight, np.unique(np.asarray(data.y))),
+        "solver": options.solver,
+        "max_iter": options.max_iter,
+        "time_limit": options.time_limit,
+        "n_jobs": options.jobs,
+        "random_state": options.seed,
+    }
+    if options.loss == "logistic":
+        return LogisticRegressionCV(**settings)
+    return LinearSVCCV(options.loss, **settings)
+
+
+def _rows(estimator: LinearClassifierCV) -> list[tuple[str, ...]]:
+    """Return the table's rows; the last column is the plot."""
+    columns = estimator.path_
+    means = columns["mean_score"]
+    low, high = float(means.min()), float(means.max())
+    rows = []
+    for place, certificate in enumerate(estimator.certificates_):
+        C = float(estimator.Cs_[place])
+        share = (float(means[place]) - low) / (high - low) if high > low else 1.0
+        rows.append(
+            (
+                f"{C:.6g}" + (" *" if estimator.C_ == C else ""),
+                f"{means[place]:.4f}",
+                f"{columns['std_score'][place]:.4f}",
+                f"{certificate.relative_gap:.1e}",
+                f"{columns['seconds'][place]:.3f}",
+                "█" * max(1, round(_BAR * share)),
+            )
+        )
+    return rows
+
+
+def _summary(estimator: LinearClassifierCV, score: str) -> str:
+    text = f"C = {estimator.C_:g}, mean {score} {estimator.best_score_:.4f}; {estimator.stopped_}"
+    if hasattr(estimator, "error_bound_"):
+        text += (
+            f"; error {percent(1.0 - estimator.best_score_)}, proven lower bound "
+            f"{percent(estimator.error_bound_)} over the range"
+        )
+    return text
+
+
+def _report(
+    output: Output,
+    options: argparse.Namespace,
+    estimator: LinearClassifierCV,
+    data: Data,
+    path: str,
+    seconds: float,
+) -> None:
+    score = options.scoring or "accuracy"
+    output.table(("C", score, "std", "gap", "seconds", ""), _rows(estimator))
+    output.text(_summary(estimator, score))
+    output.text(f"model {path} ({options.format}), {seconds:.3f} s in all")
+    if any(status != "converged" for status in estimator.status_):
+        output.note(f"the tolerance was not reached at C = {estimator.C_:g}")
+    if not getattr(estimator, "certified_", True):
+        output.note("the choice could not be certified")
+    output.result(
+        {
+            "command": "tune",
+            "data": options.data,
+            "model": path,
+            "format": options.format,
+            "rows": data.X.shape[0],
+            "features": data.X.shape[1],
+            "classes": estimator.classes_.tolist(),
+            "loss": options.loss,
+            "intercept": options.intercept,
+            "scoring": score,
+            "folds": estimator.scores_.shape[1],
+            "C": estimator.C_,
+            "best_score": estimator.best_score_,
+            "Cs": estimator.Cs_,
+            "scores": estimator.scores_,
+            "relative_gaps": [c.relative_gap for c in estimator.certificates_],
+            "stopped": estimator.stopped_,
+            "error_bound": getattr(estimator, "error_bound_", None),
+            "certified": getattr(estimator, "certified_", None),
+            "status": estimator.status_,
+            "tol": options.tol,
+            "relative_gap": estimator.certificate_.relative_gap,
+            "seconds_reading": data.seconds,
+            "seconds_search": float(estimator.path_["seconds"].sum()),
+            "seconds": seconds,
+        }
+    )
+
+
+def _draw(options: argparse.Namespace, estimator: LinearClassifierCV) -> None:
+    from widemargin.data.replacing import replacing
+
+    if not (options.png or options.html):
+        return
+    image = io.BytesIO()
+    estimator.plot().savefig(image, format="png", dpi=150)
+    if options.png:
+        with replacing(options.png) as file:
+            file.write(image.getvalue())
+    if options.html:
+        with replacing(options.html) as file:
+            file.write(_page(options, estimator, image.getvalue()).encode())
+
+
+def _page(options: argparse.Namespace, estimator: LinearClassifierCV, image: bytes) -> str:
+    """Return a page that needs no other file."""
+    score = html.escape(options.scoring or "accuracy")
+    cells = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[:-1]) + "</tr>"
+        for row in _rows(estimator)
+    )
+    title = html.escape(f"Choice of C for {options.data}")
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        "<style>body{font-family:sans-serif;max-width:50em;margin:2em auto}"
+        "td,th{padding:.2em .8em;text-align:right}img{max-width:100%}</style>"
+        f"<h1>{title}</h1><p>{html.escape(_summary(estimator, score))}</p>"
+        f'<img alt="{score} over C" src="data:image/png;base64,'
+        f'{base64.b64encode(image).decode()}">'
+        f"<table><tr><th>C</th><th>{score}</th><th>std</th><th>gap</th><th>seconds</th></tr>"
+        f"{cells}</table></html>\n"
+    )

@@ -1,0 +1,78 @@
+"""widemargin tune: from a data file to a table, a plot and a model."""
+
+import json
+
+import numpy as np
+import pytest
+
+from widemargin import load_model
+
+
+def test_table_and_model(run, folder):
+    code, out, _ = run("tune", "cancer.svm", "tuned.model", "--Cs", 0.001, 0.1, 10)
+    assert code == 0
+    assert "accuracy" in out
+    assert "█" in out
+    model = load_model(folder / "tuned.model")
+    assert model.C in (0.001, 0.1, 10.0)
+    assert f"C = {model.C:g}" in out
+
+
+def test_automatic_search_of_several_classes(run_json, folder):
+    code, found = run_json("tune", "iris.svm", "--loss", "logistic", "--folds", 3)
+    assert code == 0
+    assert np.shape(found["scores"]) == (len(found["Cs"]), 3)
+    assert found["best_score"] == max(np.mean(found["scores"], axis=1))
+    assert found["relative_gap"] <= 1e-4
+    assert (folder / "iris.svm.model").exists()
+
+
+def test_certified(run_json):
+    code, found = run_json(
+        "tune", "cancer.svm", "--Cs", 0.1, 1, "--certify", 0.05, "--intercept", "penalised"
+    )
+    assert code == 0
+    assert found["certified"]
+    assert found["error_bound"] >= 1.0 - found["best_score"] - 0.05 - 1e-9
+
+
+def test_figures(run, folder):
+    pytest.importorskip("matplotlib")
+    code, out, _ = run(
+        "tune", "iris.csv", "--Cs", 0.1, 1, "--png", "plot.png", "--html", "page.html", "--quiet"
+    )
+    assert code == 0
+    assert out == ""
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "page.html").read_text()
+    assert "data:image/png;base64," in page
+    assert "Choice of C for iris.csv" in page
+
+
+def test_scoring_and_liblinear_format(run, folder):
+    code, out, _ = run(
+        "tune", "cancer.svm", "m", "--Cs", 0.1, 1, "--scoring", "roc_auc", "--format", "liblinear"
+    )
+    assert code == 0
+    assert "roc_auc" in out
+    assert (folder / "m").read_text().startswith("solver_type")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--certify", "0.01"], "fit_intercept"),
+        (["--Cs", "-1"], "not a positive finite number"),
+        (["--scoring", "nonsense"], "nonsense"),
+        (["--png", "no/such/place.png"], "no directory"),
+    ],
+)
+def test_bad_usage(run, arguments, words):
+    code, _, err = run("tune", "cancer.svm", *arguments)
+    assert code == 2
+    assert words in err
+
+
+def test_json_is_one_object(run):
+    _, out, _ = run("tune", "iris.svm", "--Cs", 1, "--json")
+    assert json.loads(out)["command"] == "tune"
