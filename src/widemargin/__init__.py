@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.linear_svc_cv import LinearSVCCV as LinearSVCCV
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
-    from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
-    from widemargin.estimators.robust_svc_cv import RobustSVCCV as RobustSVCCV
     from widemargin.estimators.logistic_regression_cv import (
         LogisticRegressionCV as LogisticRegressionCV,
     )
     from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
+    from widemargin.estimators.robust_svc_cv import RobustSVCCV as RobustSVCCV
     from widemargin.kernels import available_kernels as available_kernels
     from widemargin.kernels import kernels_in_use as kernels_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError
