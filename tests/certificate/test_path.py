@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from oracle import INTERCEPTS, LOSSES, PAIRS, Oracle, make_data
-from widemargin import Path, path
+from widemargin import LinearSVC, Path, path
 from widemargin.data.rows import Rows
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import HINGE
@@ -120,3 +121,30 @@ def test_plot() -> None:
     X, y = make_data((60, 4))
     figure = path(X, y, [0.1, 1.0]).plot(X, y)
     assert len(figure.axes) == 3
+
+
+@pytest.mark.parametrize("rule", ["weston_watkins", "crammer_singer"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_joint_rules(rule: str, intercept: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    values = [0.01, 0.1, 1.0]
+    over = path(
+        X,
+        y,
+        values,
+        loss="hinge",
+        multi_class=rule,
+        fit_intercept=intercept,
+        tol=1e-5,
+        max_iter=5000,
+    )
+    assert over.converged
+    assert over.coefs.shape == (3, 3, 4)
+    for place, C in enumerate(values):
+        alone = LinearSVC(
+            "hinge", C=C, multi_class=rule, fit_intercept=intercept, tol=1e-5, max_iter=5000
+        ).fit(X, y)
+        # Both may be exact: then only rounding lies between them.
+        assert over.certificates[place].dual <= alone.certificate_.primal * (1 + 1e-12)
+        assert alone.certificate_.dual <= over.certificates[place].primal * (1 + 1e-12)
+        assert over.score(X, y)[place] == pytest.approx(alone.score(X, y), abs=0.03)

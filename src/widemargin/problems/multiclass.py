@@ -76,6 +76,10 @@ class MulticlassProblem:
         """Return the same problem, calling `checkpoint` between compiled calls."""
         return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
 
+    def rescaled(self, factor: float) -> MulticlassProblem:
+        """Return the problem with all costs multiplied: another C."""
+        return replace(self, cost=factor * self.cost, _kept={})
+
     def cold_point(self) -> Point:
         """Return W = 0, b = 0, β = 0."""
         return Point(

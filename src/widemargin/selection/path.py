@@ -18,6 +18,7 @@ from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multiclass import RULES, MulticlassProblem
 from widemargin.problems.problem import ScalableProblem
 from widemargin.run import Record, Solution, Status, run
 from widemargin.threads import in_threads
@@ -55,15 +56,16 @@ class Path:
     @property
     def coefs(self) -> Vector:
         """Weights of shape (n_Cs, k, n_features)."""
-        w = np.array([[s.w for s in row] for row in self.solutions])
+        w = np.array([np.vstack([s.w for s in row]) for row in self.solutions])
         return w[..., :-1] if self.scaling > 0.0 else w
 
     @property
     def intercepts(self) -> Vector:
         """Intercepts of shape (n_Cs, k)."""
         if self.scaling > 0.0:
-            return np.array([[self.scaling * s.w[-1] for s in row] for row in self.solutions])
-        return np.array([[s.b for s in row] for row in self.solutions])
+            w = [[s.w[..., -1] for s in row] for row in self.solutions]
+            return self.scaling * np.array(w).reshape(len(self), -1)
+        return np.array([[s.b for s in row] for row in self.solutions]).reshape(len(self), -1)
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -204,6 +206,7 @@ def path(
     Cs: Any = None,
     *,
     loss: str = "squared_hinge",
+    multi_class: str = "ovr",
     fit_intercept: bool | str = True,
     intercept_scaling: float = 1.0,
     class_weight: Any = None,
@@ -228,6 +231,8 @@ def path(
     Cs : array-like, optional
         Values of C; by default 2^-10, 2^-9, ..., 2^10.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+    multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
+        As in `LinearSVC`; the latter two with ``loss="hinge"``.
     fit_intercept : bool or "penalised", default=True
         As in `LinearSVC`.
     intercept_scaling : float, default=1.0
@@ -282,7 +287,14 @@ def path(
         if y is None:
             raise ValueError("a path over examples needs their labels y")
         problems, classes, scaling = _problems(
-            problem_or_X, y, loss, fit_intercept, intercept_scaling, class_weight, sample_weight
+            problem_or_X,
+            y,
+            loss,
+            multi_class,
+            fit_intercept,
+            intercept_scaling,
+            class_weight,
+            sample_weight,
         )
     interrupt = Interrupt()
 
@@ -320,16 +332,21 @@ def _problems(
     X: Any,
     y: Any,
     loss: str,
+    multi_class: str,
     fit_intercept: bool | str,
     scaling: float,
     class_weight: Any,
     sample_weight: Any,
-) -> tuple[list[BinaryProblem], NDArray[Any], float]:
+) -> tuple[list[Any], NDArray[Any], float]:
     """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
     from sklearn.utils import check_X_y
 
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
+    if multi_class not in ("ovr", *RULES):
+        raise ValueError(f"multi_class must be 'ovr' or one of {RULES}; got {multi_class!r}")
+    if multi_class != "ovr" and loss != "hinge":
+        raise ValueError(f"multi_class={multi_class!r} needs loss='hinge'; got {loss!r}")
     if fit_intercept not in (True, False, "penalised"):
         raise ValueError(f"fit_intercept must be True, False or 'penalised'; got {fit_intercept!r}")
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -343,8 +360,13 @@ def _problems(
     )
     positives = [1] if classes.size == 2 else range(classes.size)
     free = not penalised and bool(fit_intercept)
+    given = float(scaling) if penalised else 0.0
+    if multi_class != "ovr":
+        label = codes.astype(np.int32)
+        joint = MulticlassProblem(rows, label, cost, int(classes.size), multi_class, free)
+        return [joint], classes, given
     problems = [
         BinaryProblem(rows, np.where(codes == p, 1.0, -1.0), cost, LOSSES[loss], free)
         for p in positives
     ]
-    return problems, classes, float(scaling) if penalised else 0.0
+    return problems, classes, given
