@@ -162,7 +162,7 @@ def _rows(estimator: LinearClassifierCV) -> list[tuple[str, ...]]:
     columns = estimator.path_
     means = columns["mean_score"]
     low, high = float(means.min()), float(means.max())
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for place, certificate in enumerate(estimator.certificates_):
         C = float(estimator.Cs_[place])
         share = (float(means[place]) - low) / (high - low) if high > low else 1.0
