@@ -35,7 +35,7 @@ COLUMNS = [
     "dual_seconds",
     "not_below_by_half_a_point",
 ]
-DUAL_SECONDS = 20.0
+DUAL_SECONDS = 5.0
 LARGE = 3_000_000
 """Stored values above which only the primal search with warm starts is run."""
 
