@@ -122,6 +122,12 @@ def test_weights_are_repetitions() -> None:
     )
 
 
+def test_the_false_of_numpy_is_false() -> None:
+    X, y = moons(60)
+    assert KernelSVC(fit_intercept=np.False_).fit(X, y).intercept_[0] == 0.0
+    assert KernelSVC(fit_intercept=np.True_).fit(X, y).intercept_[0] != 0.0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -133,6 +139,20 @@ def test_weights_are_repetitions() -> None:
         ({"solver": "frank_wolfe"}, "does not serve kernel problems"),
         ({"solver": "dual_of_dual"}, "serves the loss 'squared_hinge'"),
         ({"gamma": -1.0}, "gamma must be"),
+        ({"gamma": None}, "gamma must be"),
+        ({"gamma": np.inf}, "gamma must be"),
+        ({"gamma": True}, "gamma must be"),
+        ({"coef0": np.nan}, "coef0 must be a finite number"),
+        ({"coef0": "a"}, "coef0 must be a finite number"),
+        ({"degree": 2.5}, "degree must be a positive integer"),
+        ({"degree": -1}, "degree must be a positive integer"),
+        ({"max_iter": 0}, "max_iter must be a positive integer"),
+        ({"time_limit": -1}, "time_limit must be a positive finite number or None"),
+        ({"time_limit": "a"}, "time_limit must be a positive finite number or None"),
+        ({"fit_intercept": 0}, "fit_intercept must be True, False or None"),
+        ({"fit_intercept": "penalised"}, "fit_intercept must be True, False or None"),
+        ({"n_jobs": 0}, "n_jobs must be a non-zero integer"),
+        ({"callback": 1}, "callback must be callable"),
         ({"C": 0.0}, "C must be a positive"),
         ({"memory": -1}, "memory must be a positive"),
     ],
@@ -146,7 +166,7 @@ def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:
 def test_a_matrix_that_is_no_kernel_is_refused() -> None:
     X, y = moons(30)
     K = rbf_kernel(X)
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="is not symmetric"):
         KernelSVC("precomputed").fit(K + np.triu(np.ones_like(K)), y)
-    with pytest.raises(ValueError, match="must be positive semidefinite"):
+    with pytest.raises(ValueError, match="is not positive semidefinite"):
         KernelSVC("precomputed").fit(-laplacian_kernel(X), y)

@@ -27,8 +27,50 @@ class Kernel:
     degree: int = 3
     coef0: float = 0.0
 
+    @property
+    def semidefinite(self) -> bool:
+        """Whether the formula alone says that every matrix of this kernel is positive semidefinite.
+
+        A polynomial with coefficients ≥ 0 in inner products is a sum of products of kernels.
+        """
+        if callable(self.name) or self.name == "precomputed":
+            return False
+        return self.name != "poly" or (self.gamma > 0.0 and self.coef0 >= 0.0)
+
+    def prepared(self, X: Any) -> Any:
+        """Return rows whose pairs are those of X, as float64; a callable gets them as they are.
+
+        The rbf kernel sees differences alone: dense rows are moved to their mean, for ‖a‖² + ‖b‖² −
+        2 a·b loses all digits where rows are far from zero and near to one another.
+        """
+        if callable(self.name):
+            return X
+        X = X.astype(np.float64, copy=False)
+        if self.name == "rbf" and not hasattr(X, "multiply") and X.size:
+            return X - X.mean(axis=0)
+        return X
+
     def between(self, A: Any, B: Any) -> Matrix:
         """Return k(a_i, b_j) for all rows of A and B."""
+        if callable(self.name):
+            return self.pairs(A, B)
+        A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+        if self.name == "rbf" and not (hasattr(A, "multiply") or hasattr(B, "multiply")):
+            centre = B.mean(axis=0) if B.size else 0.0
+            A, B = A - centre, B - centre
+        return self.pairs(A, B)
+
+    def pairs(self, A: Any, B: Any) -> Matrix:
+        """Return k(a_i, b_j) for all rows of A and B, which are prepared."""
+        # What overflows is refused below.
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = self._pairs(A, B)
+            finite = bool(np.isfinite(block.sum()) or np.isfinite(block).all())
+        if not finite:
+            raise ValueError("the kernel gave numbers that are not finite")
+        return block
+
+    def _pairs(self, A: Any, B: Any) -> Matrix:
         if callable(self.name):
             block = np.asarray(self.name(A, B), dtype=np.float64)
             if block.shape != (A.shape[0], B.shape[0]):
@@ -55,13 +97,13 @@ class Kernel:
 def _product(A: Any, B: Any) -> Matrix:
     product = A @ B.T
     dense = product.toarray() if hasattr(product, "toarray") else product
-    return np.ascontiguousarray(dense, dtype=np.float64)
+    return np.ascontiguousarray(dense)
 
 
 def _squared_norms(A: Any) -> Vector:
     if hasattr(A, "multiply"):
         return np.asarray(A.multiply(A).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", A, A, dtype=np.float64)
+    return np.einsum("ij,ij->i", A, A)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +113,7 @@ class Gram:
     Attributes
     ----------
     X : array or CSR matrix, or None if K was given
+        Prepared for the kernel.
     kernel : Kernel
     memory : float
         Bytes of K that may be kept. If all of K fits it is computed once; else the rows that were
@@ -89,7 +132,7 @@ class Gram:
     @classmethod
     def of(cls, X: Any, kernel: Kernel, memory: float) -> Gram:
         """Wrap the examples."""
-        return cls(X, kernel, memory, X.shape[0])
+        return cls(kernel.prepared(X), kernel, memory, X.shape[0])
 
     @classmethod
     def precomputed(cls, K: Matrix) -> Gram:
@@ -106,7 +149,7 @@ class Gram:
         if "all" not in self._kept and 8.0 * self.count**2 <= self.memory:
             matrix = np.empty((self.count, self.count))
             for begin, end in self._blocks():
-                matrix[begin:end] = self.kernel.between(self.X[begin:end], self.X)
+                matrix[begin:end] = self.kernel.pairs(self.X[begin:end], self.X)
                 self.checkpoint()
             self._kept["all"] = matrix
         return self._kept.get("all")
@@ -123,7 +166,7 @@ class Gram:
                 step = 64
                 diagonal = np.concatenate(
                     [
-                        np.diagonal(self.kernel.between(self.X[i : i + step], self.X[i : i + step]))
+                        np.diagonal(self.kernel.pairs(self.X[i : i + step], self.X[i : i + step]))
                         for i in range(0, self.count, step)
                     ]
                 )
@@ -143,7 +186,7 @@ class Gram:
             if int(i) in cache:
                 block[k] = cache[int(i)] = cache.pop(int(i))
         if missing:
-            block[missing] = self.kernel.between(self.X[places[missing]], self.X)
+            block[missing] = self.kernel.pairs(self.X[places[missing]], self.X)
             self.checkpoint()
             room = int(self.memory / (8.0 * self.count))
             for k in missing[:room]:
@@ -156,6 +199,7 @@ class Gram:
         """Return K times a vector or a matrix of n rows."""
         whole = self.whole
         if whole is not None:
+            self.checkpoint()
             return whole @ right
         used = np.flatnonzero(right if right.ndim == 1 else right.any(axis=1)).astype(np.int64)
         total = np.zeros_like(right)

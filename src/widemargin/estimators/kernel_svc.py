@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.data.gram import Gram, Kernel
+from widemargin.data.semidefinite import refuse_what_is_no_kernel
 from widemargin.data.validation import check_sample_weight, class_costs, encode_labels, plain
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
@@ -39,7 +40,9 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     ----------
     kernel : {"rbf", "poly", "linear", "precomputed"} or callable, default="rbf"
         exp(−γ‖a − b‖²), (γ a·b + coef0)^degree, a·b, or the matrix itself given as X; a callable
-        ``kernel(A, B)`` returns the matrix of all pairs of rows.
+        ``kernel(A, B)`` returns the matrix of all pairs of rows. A matrix that is given or comes
+        from a callable, or from a negative coef0, must be symmetric and positive semidefinite:
+        it is tested as a whole where it fits into `memory`, else on 1000 random examples.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The joint rules are defined with the hinge.
     multi_class : {"ovr", "crammer_singer", "weston_watkins"}, default="ovr"
@@ -170,7 +173,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"every example of class {plain(label)!r} has weight zero")
         gram = self._gram(X, weight)
         joint = self.multi_class != "ovr"
-        free = self.fit_intercept is not False and self.multi_class == "ovr"
+        free = not joint and (self.fit_intercept is None or bool(self.fit_intercept))
         if gram.whole is None:
             # Rows are kept in one place; it is not made for several threads.
             n_jobs: int | None = 1
@@ -244,9 +247,36 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
 
     def _check_arguments(self) -> None:
         for name in ("C", "tol", "memory"):
+            if not _is_positive(getattr(self, name)):
+                raise ValueError(
+                    f"{name} must be a positive finite number; got {getattr(self, name)!r}"
+                )
+        if self.time_limit is not None and not _is_positive(self.time_limit):
+            raise ValueError(
+                f"time_limit must be a positive finite number or None; got {self.time_limit!r}"
+            )
+        for name in ("max_iter", "degree"):
             value = getattr(self, name)
-            if not isinstance(value, numbers.Real) or not 0.0 < float(value) < np.inf:
-                raise ValueError(f"{name} must be a positive finite number; got {value!r}")
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            if not whole or value < 1:
+                raise ValueError(f"{name} must be a positive integer; got {value!r}")
+        if not _is_real(self.coef0):
+            raise ValueError(f"coef0 must be a finite number; got {self.coef0!r}")
+        named = isinstance(self.gamma, str) and self.gamma in ("scale", "auto")
+        if not named and not _is_positive(self.gamma):
+            raise ValueError(
+                f"gamma must be 'scale', 'auto' or a positive finite number; got {self.gamma!r}"
+            )
+        if not (self.fit_intercept is None or isinstance(self.fit_intercept, bool | np.bool_)):
+            raise ValueError(
+                f"fit_intercept must be True, False or None; got {self.fit_intercept!r}"
+            )
+        if self.n_jobs is not None and (
+            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
+        ):
+            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
         if not callable(self.kernel) and self.kernel not in _KERNELS:
             raise ValueError(
                 f"kernel must be a callable or one of {', '.join(map(repr, _KERNELS))}; "
@@ -267,17 +297,6 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"multi_class={self.multi_class!r} has no intercepts; leave fit_intercept=None"
                 )
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
-        if isinstance(self.gamma, str):
-            if self.gamma not in ("scale", "auto"):
-                raise ValueError(
-                    f"gamma must be 'scale', 'auto' or a positive number; got {self.gamma!r}"
-                )
-        elif not float(self.gamma) > 0.0:
-            raise ValueError(
-                f"gamma must be 'scale', 'auto' or a positive number; got {self.gamma!r}"
-            )
         kind = KernelProblem if self.multi_class == "ovr" else KernelMulticlassProblem
         choice_of(self.solver, kind)
 
@@ -288,21 +307,19 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
                 raise TypeError("a precomputed kernel matrix must be dense; X is sparse")
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed kernel matrix must be square; got shape {X.shape}")
-            matrix = np.ascontiguousarray(X, dtype=np.float64)
-            largest = float(np.abs(matrix).max(initial=0.0))
-            if float(np.abs(matrix - matrix.T).max(initial=0.0)) > 1e-8 * largest:
-                raise ValueError("a precomputed kernel matrix must be symmetric")
-            if float(np.diagonal(matrix).min()) < 0.0:
-                raise ValueError("a precomputed kernel matrix must be positive semidefinite")
-            return Gram.precomputed(matrix)
+            gram = Gram.precomputed(np.ascontiguousarray(X, dtype=np.float64))
+            refuse_what_is_no_kernel(gram, _rounding(X), "the precomputed kernel matrix")
+            return gram
         gamma = self.gamma
-        if gamma == "scale":
+        if isinstance(gamma, str) and gamma == "scale":
             variance = _variance(X, weight)
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-        elif gamma == "auto":
+        elif isinstance(gamma, str):
             gamma = 1.0 / X.shape[1]
         self.gamma_ = float(gamma)
-        return Gram.of(X, self._kernel_function(), memory)
+        gram = Gram.of(X, self._kernel_function(), memory)
+        refuse_what_is_no_kernel(gram, _rounding(X))
+        return gram
 
     def _kernel_function(self) -> Kernel:
         return Kernel(self.kernel, self.gamma_, int(self.degree), float(self.coef0))
@@ -374,11 +391,40 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def _is_real(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    return real and bool(np.isfinite(float(value)))
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_real(value) and float(value) > 0.0
+
+
+def _rounding(X: Any) -> float:
+    """Return what the entries of K can be trusted to, where they come from X by other hands."""
+    return 1e-5 if X.dtype == np.float32 else 1e-10
+
+
 def _variance(X: Any, weight: Any) -> float:
-    """Return the variance of all entries, where a row of weight 2 counts twice."""
-    squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
-    sums = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
-    second = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-    total = (X.shape[0] if weight is None else float(weight.sum())) * X.shape[1]
-    mean = float(sums.sum() if weight is None else weight @ sums) / total
-    return float(second.sum() if weight is None else weight @ second) / total - mean * mean
+    """Return the variance of all entries, where a row of weight 2 counts twice.
+
+    In float64 and about the mean: a mean square less a squared mean loses all digits where the
+    mean is large.
+    """
+    n, d = X.shape
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    total = float(weight.sum()) * d
+    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
+    if sp.issparse(X):
+        about = X.astype(np.float64)
+        about.sum_duplicates()
+        stored = np.diff(about.indptr)
+        np.square(about.data - mean, out=about.data)
+        squares = np.asarray(about.sum(axis=1)).ravel() + (d - stored) * mean**2
+        return float(weight @ squares) / total
+    # By blocks of rows: no second X is made.
+    squares = np.empty(n)
+    for begin in range(0, n, 1024):
+        about = X[begin : begin + 1024] - np.float64(mean)
+        squares[begin : begin + 1024] = np.einsum("ij,ij->i", about, about)
+    return float(weight @ squares) / total

@@ -23,6 +23,9 @@ from widemargin.problems.kernel import KernelProblem
 
 Vector = NDArray[np.float64]
 
+_SHRINK = 0.98
+"""Of L from step to step: one step in some thirty is taken again for it."""
+
 
 @dataclass(eq=False)
 class DualOfDualState:
@@ -83,10 +86,11 @@ class DualOfDual:
         used = problem.cost[problem.cost > 0.0]
         modulus = 0.5 / float(used.max()) if used.size else 1.0
         # No curvature is below the largest diagonal entry.
-        lipschitz = float(problem.diagonal.max(initial=0.0)) + 0.5 / float(used.min(initial=1.0))
+        smallest = float(used.min()) if used.size else 1.0
+        lipschitz = float(problem.diagonal.max(initial=0.0)) + 0.5 / smallest
         if not self._restart:
             # The rate that is promised needs one L for all steps.
-            lipschitz = problem.largest_curvature(settings.seed) + 0.5 / float(used.min())
+            lipschitz = problem.largest_curvature(settings.seed) + 0.5 / smallest
         return DualOfDualState(
             problem,
             alpha,
@@ -109,6 +113,9 @@ class DualOfDual:
         beta = state.alpha + growth * (state.alpha - state.before)
         scores = state.scores + growth * (state.scores - state.scores_before)
         gradient = y * scores + inverse * beta - 1.0
+        if self._restart:
+            # A curvature met once need not last.
+            state.lipschitz *= _SHRINK
         while True:
             # 2) the projected step from there
             alpha = problem.feasible(beta - gradient / state.lipschitz)
@@ -117,9 +124,11 @@ class DualOfDual:
             # 3) did f curve more than L allows?
             step = alpha - beta
             curve = float((y * step) @ (new_scores - scores)) + float(inverse @ (step * step))
-            if not self._restart or curve <= state.lipschitz * float(step @ step) * (1 + 1e-10):
+            length = float(step @ step)
+            # A curvature that is no number is not more than any L: the loop ends.
+            if not self._restart or not curve > state.lipschitz * length * (1 + 1e-10):
                 break
-            state.lipschitz *= 2.0
+            state.lipschitz = max(1.25 * state.lipschitz, curve / length)
         # 4) momentum that leads uphill is dropped
         if self._restart and float((beta - alpha) @ (alpha - state.alpha)) > 0.0:
             state.momentum = 1.0

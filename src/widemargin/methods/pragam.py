@@ -142,5 +142,8 @@ class Pragam:
 
 
 def _curves_less(image: Vector, step: Vector, lipschitz: float) -> bool:
-    """Whether ‖Xᵀ(y step)‖² ≤ L ‖step‖²: L was large enough for this step."""
-    return float(image @ image) <= lipschitz * float(step @ step) * (1.0 + 1e-12)
+    """Whether ‖Xᵀ(y step)‖² ≤ L ‖step‖²: L was large enough for this step.
+
+    What is no number is not more than any L, so that no search for a larger one goes on for ever.
+    """
+    return not float(image @ image) > lipschitz * float(step @ step) * (1.0 + 1e-12)
