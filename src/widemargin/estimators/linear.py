@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
@@ -27,6 +25,7 @@ from widemargin.data.validation import (
     validate_rows,
 )
 from widemargin.estimators.all_classes import fit_all_classes
+from widemargin.estimators.arguments import check_limits, check_positive
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
@@ -123,27 +122,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _check_arguments(self) -> None:
-        def positive(name: str, value: Any) -> None:
-            good = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not good or not (float(value) > 0.0 and math.isfinite(float(value))):
-                raise ValueError(f"{name} must be a positive finite number; got {value!r}")
-
-        positive("C", self.C)
-        positive("tol", self.tol)
-        positive("intercept_scaling", self.intercept_scaling)
-        if self.time_limit is not None:
-            positive("time_limit", self.time_limit)
-        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
-        if not whole or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
-        if not isinstance(self.warm_start, bool | np.bool_):
-            raise ValueError(f"warm_start must be True or False; got {self.warm_start!r}")
-        if self.n_jobs is not None and (
-            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
-        ):
-            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
+        check_positive("C", self.C)
+        check_positive("intercept_scaling", self.intercept_scaling)
+        check_limits(self)
         if not isinstance(self.fit_intercept, bool | np.bool_) and (
             not isinstance(self.fit_intercept, str) or self.fit_intercept != "penalised"
         ):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +16,12 @@ from widemargin.data.validation import (
     encode_labels,
     plain,
     validate_rows,
+)
+from widemargin.estimators.arguments import (
+    check_flag,
+    check_limits,
+    check_not_negative,
+    check_number,
 )
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.one_vs_rest import solve_all
@@ -217,36 +221,13 @@ class RobustSVC(LinearClassifier):
         raise NotImplementedError("the robust problem is not a loss over fixed examples")
 
     def _check_arguments(self) -> None:
-        def number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not real or not allowed(float(value)):
-                raise ValueError(f"{name} must be {what}; got {value!r}")
-
-        def finite(value: float) -> bool:
-            return value >= 0.0 and math.isfinite(value)
-
-        def positive(value: float) -> bool:
-            return value > 0.0 and math.isfinite(value)
-
-        number("radius", self.radius, finite, "a finite number, not negative")
-        number("label_cost", self.label_cost, lambda v: v > 0.0, "a positive number or infinity")
-        number("norm", self.norm, lambda v: v in NORMS, "1, 2 or infinity")
-        number("l2", self.l2, finite, "a finite number, not negative")
-        number("tol", self.tol, positive, "a positive finite number")
-        if self.time_limit is not None:
-            number("time_limit", self.time_limit, positive, "a positive finite number")
-        whole = isinstance(self.max_iter, numbers.Integral) and not isinstance(self.max_iter, bool)
-        if not whole or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}")
-        for name in ("fit_intercept", "warm_start"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
-        if self.n_jobs is not None and (
-            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
-        ):
-            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
+        check_not_negative("radius", self.radius)
+        trusted = "a positive number or infinity"
+        check_number("label_cost", self.label_cost, lambda v: v > 0.0, trusted)
+        check_number("norm", self.norm, lambda v: v in NORMS, "1, 2 or infinity")
+        check_not_negative("l2", self.l2)
+        check_flag("fit_intercept", self.fit_intercept)
+        check_limits(self)
         choice_of(self.solver, RobustProblem)
 
     def _robust_warm_points(

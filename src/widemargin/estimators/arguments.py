@@ -1,0 +1,56 @@
+"""Checks of arguments that several estimators take; each refusal is one sentence."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def check_number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
+    """Refuse what is not a real number, or not one that is allowed."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not allowed(float(value)):
+        raise ValueError(f"{name} must be {what}; got {value!r}")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse what is not a positive finite number."""
+    check_number(name, value, lambda v: v > 0.0 and math.isfinite(v), "a positive finite number")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Refuse what is not a finite number from zero on."""
+    check_number(
+        name, value, lambda v: v >= 0.0 and math.isfinite(v), "a finite number, not negative"
+    )
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is not a positive integer."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < 1:
+        raise ValueError(f"{name} must be a positive integer; got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
+
+
+def check_limits(estimator: Any) -> None:
+    """Check what every estimator takes about its run, from ``tol`` to ``callback``."""
+    check_positive("tol", estimator.tol)
+    if estimator.time_limit is not None:
+        check_positive("time_limit", estimator.time_limit)
+    check_count("max_iter", estimator.max_iter)
+    check_flag("warm_start", estimator.warm_start)
+    jobs = estimator.n_jobs
+    if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
+        raise ValueError(f"n_jobs must be a non-zero integer or None; got {jobs!r}")
+    if estimator.callback is not None and not callable(estimator.callback):
+        raise ValueError(f"callback must be callable or None; got {estimator.callback!r}")
