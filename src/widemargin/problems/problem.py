@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from widemargin.problems.certificate import Certificate, Point
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Problem(Protocol):
