@@ -1,8 +1,9 @@
-"""Dual descent for kernels: working sets of a few hundred examples, solved exactly inside.
+"""Dual descent for kernels: two coordinates at a time, one without an intercept.
 
-A step takes the rows of K of the examples that violate the optimality conditions most, descends
-two coordinates at a time (one without an intercept) inside them, and adds the change to all scores
-by one product. So nearly all the work is in blocks, and rows of K are asked for a block at a time.
+Where all of K is at hand, each step looks at all examples for the pair that promises most. Else it
+takes the rows of K of the few hundred examples that violate the optimality conditions most,
+descends inside them, and adds the change to all scores by one product: nearly all the work is in
+blocks, and rows of K are asked for a block at a time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from widemargin.problems.kernel import KernelProblem
 Vector = NDArray[np.float64]
 
 _LARGEST_SET = 512
+_WORK_PER_CALL = 20_000_000
+"""Entries of K that one compiled call reads: about 50 ms of work."""
+
 _REFRESH = 50
 """Steps after which the scores are computed from α again."""
 
@@ -88,6 +92,10 @@ class KernelDualCD:
         problem = state.problem
         y = problem.y
         gradient = y * state.scores + state.shift * state.alpha - 1.0
+        state.steps += 1
+        if problem.gram.whole is not None:
+            self._descend_everywhere(state, gradient)
+            return
         # 1) half of the set is new, half stays from the last step
         places, violation = self._choose(state, gradient)
         if places.size == 0:
@@ -105,8 +113,7 @@ class KernelDualCD:
             alpha,
             inside,
             problem.free_intercept,
-            # A set of everybody is solved for good.
-            1e-10 if places.size == problem.gram.count else 0.1 * violation,
+            0.1 * violation,
             100 * places.size,
         )
         # 3) all scores
@@ -115,10 +122,35 @@ class KernelDualCD:
         state.alpha[places] = alpha
         state.scores += change @ rows
         state.chosen = places
-        state.steps += 1
         state.passes += places.size / problem.gram.count
         if state.steps % _REFRESH == 0:
             state.scores = problem.image(state.alpha)[1]
+        self._judge(state)
+
+    def _descend_everywhere(self, state: KernelDualCDState, gradient: Vector) -> None:
+        """Descend with all of K at hand; the scores come out of the gradient."""
+        problem = state.problem
+        n = problem.gram.count
+        alpha = state.alpha.copy()
+        steps = max(200, _WORK_PER_CALL // max(1, n))
+        violation = core.descend_working_set(
+            problem.gram.whole,
+            problem.y,
+            state.shift,
+            state.upper,
+            alpha,
+            gradient,
+            problem.free_intercept,
+            1e-10,
+            steps,
+        )
+        state.finished = np.array_equal(alpha, state.alpha) or violation <= 1e-10
+        state.alpha = alpha
+        state.passes += 2.0 * steps / n
+        if state.steps % _REFRESH == 0 or state.finished:
+            state.scores = problem.image(alpha)[1]
+        else:
+            state.scores = problem.y * (gradient - state.shift * alpha + 1.0)
         self._judge(state)
 
     def _choose(
@@ -136,9 +168,7 @@ class KernelDualCD:
             order = order[np.argsort(-wrong[order], kind="stable")]
             order = order[wrong[order] > 0.0]
             fresh = order[~np.isin(order, kept)][: size - kept.size]
-            everybody = order.size > 0 and problem.gram.count <= _LARGEST_SET
-            places = np.arange(problem.gram.count) if everybody else np.concatenate([fresh, kept])
-            return places.astype(np.int64), float(wrong.max(initial=0.0))
+            return np.concatenate([fresh, kept]).astype(np.int64), float(wrong.max(initial=0.0))
         value = -y * gradient
         up = np.where(y > 0.0, rises, falls)
         down = np.where(y > 0.0, falls, rises)
@@ -150,8 +180,6 @@ class KernelDualCD:
         violation = float(value[highest[0]] - value[lowest[0]])
         if violation <= 0.0:
             return np.zeros(0, dtype=np.int64), 0.0
-        if problem.gram.count <= _LARGEST_SET:
-            return np.arange(problem.gram.count), violation
         # Alternately from both ends, so that a short list has both kinds.
         mixed = np.column_stack([highest, lowest]).ravel()
         mixed = mixed[np.where(np.arange(mixed.size) % 2 == 0, up[mixed], down[mixed])]

@@ -1,0 +1,1 @@
+"""Figures 1 to 4 of the paper on BMRM and Pragam, on the sets at hand."""
