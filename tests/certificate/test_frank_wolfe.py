@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
-from oracle import MULTICLASS
+from oracle import MULTICLASS, layout
+from widemargin import LinearSVC
 from widemargin.data.gram import Gram
 from widemargin.methods.base import Settings
 from widemargin.methods.choose import choice_of
@@ -46,6 +47,30 @@ def test_reaches_the_optimum(name: str, rule: str) -> None:
     limit = task.cost * (1 + 1e-12)
     total = beta.sum(axis=1) if rule == "crammer_singer" else beta.max(axis=1)
     assert (total <= limit).all()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", sorted(MULTICLASS))
+@pytest.mark.parametrize("form", ["dense-float64", "csr-float32-int32"])
+def test_linear_problems(name: str, rule: str, form: str) -> None:
+    """The same answer as the exact block steps, from rows of data and without K."""
+    random = np.random.default_rng(1)
+    labels = random.integers(0, 3, 80)
+    X = random.normal(size=(80, 6)).astype(np.float32).astype(float) + np.eye(3, 6)[labels]
+    X = X.astype(np.float32).astype(float)
+    model = LinearSVC("hinge", multi_class=rule, C=0.05, fit_intercept="penalised")
+    tol = 1e-6 if name in LINEAR_RATE else 1e-2
+    model.set_params(solver=name, tol=tol, max_iter=100_000)
+    best = LinearSVC("hinge", multi_class=rule, C=0.05, fit_intercept="penalised", tol=1e-9)
+    data = layout(X, form)
+    model.fit(data, labels)
+    best.fit(data, labels)
+    assert model.status_ == ["converged"]
+    assert model.solver_ == name
+    assert model.certificate_.primal <= best.certificate_.primal * (1 + tol) * (1 + 1e-9)
+    assert model.certificate_.dual <= best.certificate_.primal * (1 + 1e-9)
+    with pytest.raises(ValueError, match="has no free intercepts"):
+        model.set_params(fit_intercept=True).fit(data, labels)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import oracle
 import pytest
 
+import oracle
 from widemargin import dump_svmlight
 from widemargin.cli.main import main
 from widemargin.laboratory import compare

@@ -43,7 +43,9 @@ class LinearSVC(LinearClassifier):
         How the problem is solved; the answer is the same to within ``tol``. Binary problems:
         "dual_cd", "newton", "proximal_newton", "interior_point"; for comparison also
         "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". All classes at
-        once: "block_dual_cd", "proximal_newton"; for comparison also "walrus" and "shark".
+        once: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
+        "frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe", "away_frank_wolfe",
+        "pairwise_frank_wolfe".
     max_iter : int, default=1000
         Sweeps or steps at most.
     time_limit : float, optional

@@ -18,6 +18,7 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.kernel_multiclass import RULES, KernelMulticlassProblem
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multiclass import MulticlassProblem
 
 PROBLEMS = (*LOSSES, *RULES)
 
@@ -100,7 +101,9 @@ class Task:
             width = examples.X_test.shape[1]
             scores = examples.X_test @ w[:width] + (w[width] if w.size > width else 0.0)
         else:
-            scores = np.asarray(examples.X_test @ w[:, : examples.X_test.shape[1]].T)
+            width = examples.X_test.shape[1]
+            scores = np.asarray(examples.X_test @ w[:, :width].T)
+            scores += w[:, width] if w.shape[1] > width else np.asarray(point.b)
         if self.binary:
             truth = np.where(examples.y_test == self.classes[-1], 1.0, -1.0)
             return float(np.mean(np.where(scores + float(point.b) > 0.0, 1.0, -1.0) == truth))
@@ -126,26 +129,27 @@ def make_task(
         raise ValueError(f"{examples.name} has one class only")
     cost = np.full(examples.y.size, float(C))
     signs = np.where(codes == classes.size - 1, 1.0, -1.0)
-    function = None
+    free = intercept == "exact"
     problem: Any
-    if kernel is not None:
-        if intercept == "penalised" or (name in RULES and intercept != "none"):
-            raise ValueError(f"intercept={intercept!r} does not go with this kernel problem")
-        X = examples.X.toarray() if hasattr(examples.X, "toarray") else examples.X
-        spread = float(np.var(X))
-        function = Kernel(kernel, gamma or 1.0 / (X.shape[1] * (spread or 1.0)))
-        gram = Gram.of(X, function, 1e9)
-        if name in RULES:
-            problem = KernelMulticlassProblem(
-                gram, codes.astype(np.int64), cost, classes.size, name
-            )
-        else:
-            problem = KernelProblem(gram, signs, cost, LOSSES[name], intercept == "exact")
-    elif name in RULES:
-        raise ValueError(f"problem {name!r} needs a kernel here; kernel='linear' is one")
-    else:
+    function = None
+    if kernel is None:
         rows = Rows.of(as_rows_array(examples.X))
         if intercept == "penalised":
             rows = rows.with_constant(1.0)
-        problem = BinaryProblem(rows, signs, cost, LOSSES[name], intercept == "exact")
+        if name in RULES:
+            labels = codes.astype(np.int32)
+            problem = MulticlassProblem(rows, labels, cost, classes.size, name, free)
+        else:
+            problem = BinaryProblem(rows, signs, cost, LOSSES[name], free)
+    else:
+        if intercept == "penalised" or (name in RULES and free):
+            raise ValueError(f"intercept={intercept!r} does not go with this kernel problem")
+        X = examples.X.toarray() if hasattr(examples.X, "toarray") else examples.X
+        function = Kernel(kernel, gamma or 1.0 / (X.shape[1] * (float(np.var(X)) or 1.0)))
+        gram = Gram.of(X, function, 1e9)
+        if name in RULES:
+            wide = codes.astype(np.int64)
+            problem = KernelMulticlassProblem(gram, wide, cost, classes.size, name)
+        else:
+            problem = KernelProblem(gram, signs, cost, LOSSES[name], free)
     return Task(problem, name, examples, classes, function, float(C), intercept)

@@ -41,13 +41,19 @@ from widemargin.methods.block_frank_wolfe import (
 from widemargin.methods.bmrm import BMRMLineSearch, BMRMQuadraticProgram
 from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
-from widemargin.methods.frank_wolfe import KernelFrankWolfe
+from widemargin.methods.frank_wolfe import FrankWolfe, KernelFrankWolfe
 from widemargin.methods.gs_admm import GSADMM
 from widemargin.methods.hybrid import Hybrid
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.ippa import IPPA
 from widemargin.methods.isg import ISG
 from widemargin.methods.kernel_dual_cd import KernelDualCD
+from widemargin.methods.linear_block_frank_wolfe import (
+    AwayFrankWolfe,
+    BlockFrankWolfe,
+    ObliviousFrankWolfe,
+    PairwiseFrankWolfe,
+)
 from widemargin.methods.multiclass_newton import MulticlassNewton
 from widemargin.methods.newton import Newton
 from widemargin.methods.pegasos import Pegasos, PegasosBatch
@@ -70,11 +76,11 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "proximal_newton": (ProximalNewton, MulticlassNewton),
     "interior_point": (InteriorPoint, RobustInteriorPoint),
     "dual_of_dual": (DualOfDual, KernelDualOfDual),
-    "frank_wolfe": (KernelFrankWolfe,),
-    "block_frank_wolfe": (KernelBlockFrankWolfe,),
-    "oblivious_frank_wolfe": (KernelObliviousFrankWolfe,),
-    "away_frank_wolfe": (KernelAwayFrankWolfe,),
-    "pairwise_frank_wolfe": (KernelPairwiseFrankWolfe,),
+    "frank_wolfe": (FrankWolfe, KernelFrankWolfe),
+    "block_frank_wolfe": (BlockFrankWolfe, KernelBlockFrankWolfe),
+    "oblivious_frank_wolfe": (ObliviousFrankWolfe, KernelObliviousFrankWolfe),
+    "away_frank_wolfe": (AwayFrankWolfe, KernelAwayFrankWolfe),
+    "pairwise_frank_wolfe": (PairwiseFrankWolfe, KernelPairwiseFrankWolfe),
     "bmrm_qp": (BMRMQuadraticProgram,),
     "bmrm_ls": (BMRMLineSearch,),
     "pragam": (Pragam,),

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import core
 from widemargin.methods.base import Settings
+from widemargin.methods.linear_blocks import dense_start, refuses_intercept
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
+from widemargin.problems.multiclass import MulticlassProblem
 
 Matrix = NDArray[np.float64]
 
@@ -26,7 +28,7 @@ Matrix = NDArray[np.float64]
 class FrankWolfeState:
     """The matrix A = A(β), and its scores K A."""
 
-    problem: KernelMulticlassProblem
+    problem: Any
     coefficients: Matrix
     scores: Matrix
     corners: Matrix
@@ -38,7 +40,7 @@ class FrankWolfeState:
     @property
     def point(self) -> Point:
         """The current point."""
-        return Point(self.coefficients, 0.0, self.problem.beta_of(self.coefficients))
+        return self.problem.point(self.coefficients, self.problem.beta_of(self.coefficients))
 
 
 class KernelFrankWolfe:
@@ -89,3 +91,20 @@ class KernelFrankWolfe:
         state.scores = state.scores + step * image
         state.passes += 1.0
         state.active = int(np.count_nonzero(state.corners.any(axis=1)))
+
+
+class FrankWolfe(KernelFrankWolfe):
+    """The same for linear problems, where K = X Xᵀ is never formed."""
+
+    serves: ClassVar[type[Any]] = MulticlassProblem
+
+    def refuses(self, problem: Any) -> str | None:
+        """Serve both rules without free intercepts."""
+        return refuses_intercept(self.name, problem)
+
+    def start(self, problem: Any, warm: Point | None, settings: Settings) -> FrankWolfeState:
+        """Start at A = 0 or at the warm dual variables."""
+        blocks, beta = dense_start(problem, warm)
+        coefficients = blocks.coefficients(beta)
+        scores = blocks.scores_of(coefficients)
+        return FrankWolfeState(blocks, coefficients, scores, np.empty_like(scores))

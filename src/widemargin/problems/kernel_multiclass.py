@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from widemargin.data.gram import Gram
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.joint_dual import JointDual
+from widemargin.problems.multiclass import RULES as RULES
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-RULES = ("crammer_singer", "weston_watkins")
-
 
 @dataclass(frozen=True, eq=False)
-class KernelMulticlassProblem:
+class KernelMulticlassProblem(JointDual):
     """One joint problem over k classes, without intercepts.
 
     A point's ``w`` is the matrix of coefficients A (n x k): w_j = Σ_i A_ij φ(x_i). Its ``alpha`` is
@@ -53,41 +53,13 @@ class KernelMulticlassProblem:
         """The diagonal of K."""
         return self.gram.diagonal
 
-    def coefficients(self, beta: Matrix) -> Matrix:
-        """Return A(β)."""
-        matrix = -beta
-        np.put_along_axis(matrix, self.labels[:, None], beta.sum(axis=1)[:, None], axis=1)
-        return matrix
-
-    def beta_of(self, coefficients: Matrix) -> Matrix:
-        """Return the β of a matrix A(β)."""
-        beta = -coefficients
-        np.put_along_axis(beta, self.labels[:, None], 0.0, axis=1)
-        return beta
-
-    def feasible(self, beta: Matrix) -> Matrix:
-        """Return a feasible β: clipped, and rows that are too long scaled down."""
-        beta = np.maximum(beta, 0.0)
-        np.put_along_axis(beta, self.labels[:, None], 0.0, axis=1)
-        if self.rule == "weston_watkins":
-            return np.minimum(beta, self.cost[:, None], out=beta)
-        sums = beta.sum(axis=1)
-        over = sums > self.cost
-        beta[over] *= (self.cost[over] / sums[over])[:, None]
-        return beta
+    def point(self, coefficients: Matrix, beta: Matrix) -> Point:
+        """Return the point of a matrix A and dual variables."""
+        return Point(coefficients, 0.0, beta)
 
     def scores_of(self, coefficients: Matrix) -> Matrix:
         """Return K A: the scores of all examples in all classes."""
         return self.gram.multiply(coefficients)
-
-    def loss(self, scores: Matrix) -> float:
-        """Return Σ c_i ℓ_i."""
-        own = np.take_along_axis(scores, self.labels[:, None], axis=1)
-        slack = 1.0 + scores - own
-        np.put_along_axis(slack, self.labels[:, None], 0.0, axis=1)
-        if self.rule == "weston_watkins":
-            return float(self.cost @ np.maximum(slack, 0.0).sum(axis=1))
-        return float(self.cost @ np.maximum(slack.max(axis=1), 0.0))
 
     def certify(self, point: Point) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data."""
