@@ -19,6 +19,7 @@ from widemargin.data.rows import Rows
 from widemargin.data.validation import check_sample_weight, encode_labels, plain, validate_rows
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.methods.auto_binary import SMALL_PROBLEM
+from widemargin.methods.stacked_newton import LARGEST_FACTORISED
 from widemargin.problems.certificate import Certificate
 from widemargin.selection.folds import Engine, Folds, SeparateFolds, StackedFolds
 from widemargin.selection.path import check_Cs
@@ -173,7 +174,10 @@ class LinearClassifierCV(LinearClassifier):
             check_Cs(self.Cs)
 
     def _engine(self, folds: Folds) -> Engine:
-        if folds.loss.smooth and self.solver in ("auto", "newton"):
+        # Where weights are many, coordinate descent takes fewer passes than conjugate gradients do,
+        # and the folds' weights side by side would not stay in cache.
+        few = folds.rows.weights <= LARGEST_FACTORISED
+        if folds.loss.smooth and (self.solver == "newton" or (self.solver == "auto" and few)):
             return StackedFolds(folds)
         return SeparateFolds(folds, self.solver)
 
