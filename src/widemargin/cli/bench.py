@@ -82,23 +82,31 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.output)
     methods = [name for name in options.methods.split(",") if name]
     data = [name for name in options.data.split(",") if name]
-    with _display(output, options.until, len(data) * len(methods) * options.rounds) as tell:
-        result = compare(
-            options.problem,
-            data,
-            methods,
-            until=options.until,
-            C=options.C,
-            intercept=options.intercept,
-            kernel=options.kernel,
-            gamma=options.gamma,
-            rounds=options.rounds,
-            time_limit=options.time_limit,
-            folder=options.data_folder,
-            seed=options.seed,
-            tell=tell,
-        )
-    folder.mkdir(parents=True, exist_ok=True)
+    with _making(folder):
+        with _display(output, options.until, len(data) * len(methods) * options.rounds) as tell:
+            result = compare(
+                options.problem,
+                data,
+                methods,
+                until=options.until,
+                C=options.C,
+                intercept=options.intercept,
+                kernel=options.kernel,
+                gamma=options.gamma,
+                rounds=options.rounds,
+                time_limit=options.time_limit,
+                folder=options.data_folder,
+                seed=options.seed,
+                tell=tell,
+            )
+        for (name, method), reason in result.failures.items():
+            output.note(f"{name}, {method}: {reason}")
+        if not result.measurements:
+            if result.interrupted:
+                raise KeyboardInterrupt
+            raise ValueError("no method ran on any data: there is nothing to compare")
+    if result.interrupted:
+        output.note("interrupted: the last run is kept as far as it came, later ones are missing")
     result.write_csv(folder / "bench.csv")
     written = [folder / "bench.csv"]
     if not options.no_figures:
@@ -106,8 +114,6 @@ def run(options: argparse.Namespace) -> int:
             written += result.write_figures(folder)
         except ImportError:
             output.note("no figures: matplotlib is not installed")
-    for (name, method), reason in result.failures.items():
-        output.note(f"{name}, {method}: {reason}")
     rows = [_row(result, name, method) for name in result.data for method in result.methods(name)]
     output.table(
         ("data", "method", f"seconds to {options.until:g}", "seconds", "passes", "gap", "P − P*"),
@@ -120,12 +126,13 @@ def run(options: argparse.Namespace) -> int:
             "command": "bench",
             "problem": options.problem,
             "until": options.until,
+            "interrupted": result.interrupted,
             "written": [str(path) for path in written],
             "failures": {f"{n}, {m}": text for (n, m), text in result.failures.items()},
             "runs": [_summary(result, n, m) for n in result.data for m in result.methods(n)],
         }
     )
-    return 0
+    return 1 if result.interrupted else 0
 
 
 def _summary(result: Comparison, name: str, method: str) -> dict[str, Any]:
@@ -157,6 +164,19 @@ def _row(result: Comparison, name: str, method: str) -> list[str]:
         number(summary["gap"], ".1e"),
         number(summary["suboptimality"], ".1e"),
     ]
+
+
+@contextlib.contextmanager
+def _making(folder: Path) -> Iterator[None]:
+    """Make the folder before the work, lest it be for nothing; if that fails, leave no trace."""
+    there = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if not there:
+            folder.rmdir()
+        raise
 
 
 @contextlib.contextmanager

@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from widemargin.data.replacing import replacing
+from widemargin.interrupt import Interrupt
 from widemargin.laboratory.probe import Probed
-from widemargin.laboratory.rivals import known_rivals, rivals
+from widemargin.laboratory.rivals import RefusalError, known_rivals, rivals
 from widemargin.laboratory.tasks import Examples, Task, find_examples, make_task
+from widemargin.methods.base import Choice
 from widemargin.methods.choose import METHODS, choice_of
 from widemargin.problems.certificate import Point
 from widemargin.run import Record, run
@@ -25,7 +29,9 @@ class Measurement:
     """One point of one curve. Columns of the CSV file, in this order.
 
     ``gap`` is the relative gap of the best primal and dual points so far; rivals have none.
-    ``suboptimality`` is (P − P*)/P* with P* the lowest objective that any run reached.
+    ``suboptimality`` is (P − P*)/P*, with P* the lowest objective that any run reached if some
+    dual bound proves it to `until`; else P* is the best dual bound, so that the number may be too
+    large but never too small, and infinite where there is none.
     """
 
     data: str
@@ -51,6 +57,8 @@ class Comparison:
     measurements: list[Measurement] = field(default_factory=list)
     failures: dict[tuple[str, str], str] = field(default_factory=dict)
     """Why a method did not run on a data set."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended it: the run under way is kept as far as it came, no other was begun."""
 
     @property
     def data(self) -> list[str]:
@@ -61,13 +69,12 @@ class Comparison:
         """The methods that ran on a data set."""
         return list(dict.fromkeys(m.method for m in self.measurements if m.data == data))
 
-    def curve(self, data: str, method: str, round: int = 0) -> list[Measurement]:
-        """The measurements of one run, in time."""
-        return [
-            m
-            for m in self.measurements
-            if m.data == data and m.method == method and m.round == round
-        ]
+    def curve(self, data: str, method: str, round: int | None = None) -> list[Measurement]:
+        """The measurements of one run, in time; by default of the first round there is."""
+        own = [m for m in self.measurements if m.data == data and m.method == method]
+        if round is None:
+            round = min((m.round for m in own), default=0)
+        return [m for m in own if m.round == round]
 
     def seconds_to(self, data: str, method: str) -> float:
         """Median over the rounds of the time until the suboptimality is `until`; inf if never."""
@@ -171,50 +178,76 @@ def compare(
             known = ", ".join(["auto", *METHODS, *installed])
             raise ValueError(f"method {name!r} {where}; there are {known}")
     result = Comparison(problem, float(C), float(until))
-    for entry in data:
-        examples = find_examples(entry, folder) if isinstance(entry, str) else entry
-        task = make_task(problem, examples, C=C, intercept=intercept, kernel=kernel, gamma=gamma)
-        _warm_up(task)
-        series: dict[tuple[str, int], list[Any]] = {}
-        for round in range(rounds):
-            for name in methods:
+    # One for all runs: Ctrl-C ends the comparison, not a run of it.
+    with Interrupt() as interrupt:
+        for entry in data:
+            if interrupt.requested:
+                break
+            examples = find_examples(entry, folder) if isinstance(entry, str) else entry
+            task = make_task(
+                problem, examples, C=C, intercept=intercept, kernel=kernel, gamma=gamma
+            )
+            _warm_up(task, interrupt)
+            series: dict[tuple[str, int], list[Any]] = {}
+            for round, name in product(range(rounds), methods):
+                if interrupt.requested:
+                    break
                 if tell is not None:
                     tell(examples.name, name, round, None)
                 try:
                     if name in installed and name not in METHODS:
-                        series[name, round] = _rival(task, installed[name], time_limit)
-                    else:
-                        inform = _informer(tell, examples.name, name, round)
-                        series[name, round] = _method(
-                            task, name, until, max_iter, time_limit, seed + round, inform
-                        )
-                except ValueError as refusal:
+                        series[name, round] = _rival(task, installed[name], time_limit, interrupt)
+                        continue
+                    choice = _choice(task, name, until)
+                except RefusalError as refusal:
                     result.failures[examples.name, name] = str(refusal)
-        result.measurements += _measure(task, series)
+                    continue
+                series[name, round] = _method(
+                    task,
+                    choice,
+                    until,
+                    max_iter,
+                    time_limit,
+                    seed + round,
+                    _informer(tell, examples.name, name, round),
+                    interrupt,
+                )
+            result.measurements += _measure(task, series, result.until)
+        result.interrupted = interrupt.requested
     return result
 
 
-def _warm_up(task: Task) -> None:
+def _warm_up(task: Task, interrupt: Interrupt) -> None:
     """Pay once, before any clock runs, for what the first run of a process pays for all others."""
-    run(task.problem, choice_of("auto", type(task.problem)), tol=0.5, max_iter=1)
+    with suppress(RefusalError):
+        run(task.problem, _choice(task, "auto", 0.5), tol=0.5, max_iter=1, interrupt=interrupt)
 
 
 def _informer(tell: Teller | None, data: str, name: str, round: int) -> list[Any]:
     return [] if tell is None else [lambda record: tell(data, name, round, record) and None]
 
 
+def _choice(task: Task, name: str, until: float) -> Choice:
+    """Return what the name stands for, unless it refuses the problem."""
+    try:
+        choice_of(name, type(task.problem)).first(task.problem, None, until)
+    except ValueError as refusal:
+        raise RefusalError(str(refusal)) from refusal
+    return choice_of(name, type(task.problem))
+
+
 def _method(
     task: Task,
-    name: str,
+    choice: Choice,
     until: float,
     max_iter: int,
     time_limit: float,
     seed: int,
     callbacks: list[Any],
+    interrupt: Interrupt,
 ) -> list[Any]:
     """Return (seconds, passes, iteration, point) along one run."""
-    kind = type(task.problem)
-    probe = Probed(choice_of(name, kind))
+    probe = Probed(choice)
     solution = run(
         task.problem,
         probe,
@@ -223,6 +256,7 @@ def _method(
         time_limit=time_limit,
         seed=seed,
         callbacks=callbacks,
+        interrupt=interrupt,
     )
     taken = [(s.seconds, s.passes, s.iteration, s.point) for s in probe.snapshots]
     passes = taken[-1][1] if taken else 0.0
@@ -232,17 +266,19 @@ def _method(
     return [*taken, (seconds, passes, solution.iterations, solution.point)]
 
 
-def _rival(task: Task, fit: Any, time_limit: float) -> list[Any]:
+def _rival(task: Task, fit: Any, time_limit: float, interrupt: Interrupt) -> list[Any]:
     taken, spent = [], 0.0
     for rung, (seconds, w) in enumerate(fit(task)):
         spent += seconds
         taken.append((seconds, float("nan"), rung, w))
-        if spent > 2.0 * time_limit:
+        if spent > 2.0 * time_limit or interrupt.requested:
             break
     return taken
 
 
-def _measure(task: Task, series: dict[tuple[str, int], list[Any]]) -> list[Measurement]:
+def _measure(
+    task: Task, series: dict[tuple[str, int], list[Any]], until: float
+) -> list[Measurement]:
     """Certify every snapshot, now that the clock has stopped."""
     found: list[tuple[str, int, Any, float, float, float]] = []
     for (name, round), taken in series.items():
@@ -259,6 +295,10 @@ def _measure(task: Task, series: dict[tuple[str, int], list[Any]]) -> list[Measu
     if not found:
         return []
     best = min(primal for _, _, _, primal, _, _ in found)
+    bound = max(dual for _, _, _, _, dual, _ in found)
+    if best - bound > until * best:
+        # Nobody proved that the lowest is nearly P*: the bound takes its place.
+        best = bound
     return [
         Measurement(
             task.examples.name,
@@ -270,7 +310,7 @@ def _measure(task: Task, series: dict[tuple[str, int], list[Any]]) -> list[Measu
             primal,
             dual,
             max(primal - dual, 0.0) / primal if np.isfinite(dual) else float("nan"),
-            (primal - best) / best,
+            (primal - best) / best if best > 0.0 else np.inf,
             accuracy,
         )
         for name, round, moment, primal, dual, accuracy in found

@@ -35,10 +35,20 @@ class Clock:
 
 
 class Probed:
-    """A choice whose methods leave snapshots at times that grow by a factor."""
+    """A choice whose methods leave snapshots at times that grow by a factor.
 
-    def __init__(self, choice: Any, growth: float = 1.15) -> None:
-        self._choice, self._growth = choice, growth
+    Parameters
+    ----------
+    choice : Choice
+    growth : float
+        Of the time from one snapshot to the next.
+    memory : float
+        Bytes of snapshots at most. When they are used up every second snapshot is dropped and the
+        growth squared.
+    """
+
+    def __init__(self, choice: Any, growth: float = 1.15, memory: float = 2.5e8) -> None:
+        self._choice, self._growth, self._memory = choice, growth, memory
         self.clock = Clock()
         self.snapshots: list[Snapshot] = []
         self.iteration = 0
@@ -67,12 +77,24 @@ class Probed:
         point = state.point
         copied = Point(np.array(point.w), np.array(point.b), _copy(point.alpha))
         self.snapshots.append(Snapshot(now, float(state.passes), self.iteration, copied))
+        if sum(_bytes(taken.point) for taken in self.snapshots) > self._memory:
+            del self.snapshots[1::2]
+            self._growth *= self._growth
         self.clock.outside += time.perf_counter() - began
         self._due = max(self._growth * now, now + 1e-4)
 
 
 def _copy(alpha: Any) -> Any:
     return alpha.copy() if hasattr(alpha, "copy") else np.array(alpha)
+
+
+def _bytes(point: Point) -> int:
+    total = 0
+    parts: tuple[Any, ...] = (point.w, point.alpha)
+    for part in parts:
+        arrays = (part.data, part.indices, part.indptr) if hasattr(part, "indptr") else (part,)
+        total += sum(int(np.asarray(array).nbytes) for array in arrays)
+    return total
 
 
 class _Watched:

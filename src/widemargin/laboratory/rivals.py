@@ -2,7 +2,8 @@
 
 A rival climbs its own ladder of tolerances from loose to tight, a fit from scratch each; a rung is
 one point of its curve. Other packages can add rivals through the entry point group
-``widemargin.rivals``: a name and a callable like those below.
+``widemargin.rivals``: a name and a callable like those below, which raises `RefusalError` for a
+problem that it does not serve.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ from widemargin.laboratory.tasks import Task
 Fit = Callable[[Task], Iterator[tuple[float, NDArray[np.float64]]]]
 """Yields (seconds of a whole fit, weights), rung by rung."""
 
+
+class RefusalError(ValueError):
+    """A rival or a method does not serve a problem; the others go on."""
+
+
 _LADDER = [10.0 ** (-k / 2) for k in range(17)]
 
 
 def _refuse(task: Task, name: str, served: tuple[str, ...]) -> None:
     if task.kernel is not None or task.name not in served:
-        raise ValueError(f"rival {name!r} serves linear problems with {', '.join(served)}")
+        raise RefusalError(f"rival {name!r} serves linear problems with {', '.join(served)}")
     if task.intercept == "exact":
-        raise ValueError(f"rival {name!r} has no free intercept")
+        raise RefusalError(f"rival {name!r} has no free intercept")
 
 
 def liblinear(task: Task) -> Iterator[tuple[float, NDArray[np.float64]]]:
@@ -57,7 +63,7 @@ def scikit_learn(task: Task) -> Iterator[tuple[float, NDArray[np.float64]]]:
 
     _refuse(task, "scikit_learn", ("hinge", "squared_hinge"))
     if task.intercept != "none":
-        raise ValueError("rival 'scikit_learn' is run without an intercept")
+        raise RefusalError("rival 'scikit_learn' is run without an intercept")
     for tolerance in _LADDER:
         model = LinearSVC(
             loss=task.name, C=task.C, tol=tolerance, fit_intercept=False, max_iter=100_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.block_frank_wolfe import KernelPairwiseFrankWolfe
 from widemargin.methods.kernel_dual_cd import KernelDualCD
@@ -19,8 +21,8 @@ class AutoKernel:
         return "dual_cd (working sets need few rows of the kernel matrix)"
 
     def first(self, problem: KernelProblem, warm: Point | None, tol: float) -> Method:
-        """Return the method."""
-        return KernelDualCD()
+        """Return the method, or refuse the problem by a sentence."""
+        return _willing(KernelDualCD(), problem)
 
     def next(self, progress: Progress) -> Method | None:
         """Never hand over."""
@@ -36,9 +38,16 @@ class AutoKernelMulticlass:
         return "pairwise_frank_wolfe (a linear rate, one row of the kernel matrix a block)"
 
     def first(self, problem: KernelMulticlassProblem, warm: Point | None, tol: float) -> Method:
-        """Return the method."""
-        return KernelPairwiseFrankWolfe()
+        """Return the method, or refuse the problem by a sentence."""
+        return _willing(KernelPairwiseFrankWolfe(), problem)
 
     def next(self, progress: Progress) -> Method | None:
         """Never hand over."""
         return None
+
+
+def _willing(method: Method, problem: Any) -> Method:
+    reason = method.refuses(problem)
+    if reason is not None:
+        raise ValueError(reason)
+    return method

@@ -62,7 +62,8 @@ class KernelDualCD:
         """Serve both hinges."""
         if problem.loss.name == "logistic":
             return (
-                "solver 'dual_cd' serves kernel problems with the losses 'hinge', 'squared_hinge'"
+                "solver 'dual_cd' serves kernel problems with the losses 'hinge', 'squared_hinge', "
+                f"not '{problem.loss.name}', which is served without a kernel"
             )
         return None
 

@@ -127,9 +127,6 @@ class Pegasos:
         state.average(
             state.scale * state.direction, state.counts * state.strength / max(1, state.steps)
         )
-        if state.scale < 1e-100:
-            state.direction *= state.scale
-            state.scale = 1.0
         state.passes += 1.0
         state.active = int(np.count_nonzero(state.counts))
         if state.epochs % _JUDGE_EVERY == 0:
