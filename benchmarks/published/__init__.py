@@ -1,1 +1,2 @@
 """Tables and figures of the papers, computed again."""
+"""Tables and figures of the papers, regenerated."""

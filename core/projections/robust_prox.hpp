@@ -89,20 +89,48 @@ ProxAnswer robust_prox(Image& image, const ProxTerms& terms) {
     return Pieces{1.0 - terms.offset - p.score, flipped};
   };
   constexpr double small = 1e-13, slack = 1e-11;
-  // 1) corners: one piece is the largest
+  // 1) corners: one piece is the largest; the one that is largest now is tried first
+  struct Corner {
+    double keep, flip;
+    Pieces pieces;
+    bool seen;
+  };
+  Corner kept_corner{1.0, 0.0, {}, false}, flipped_corner{0.0, 1.0, {}, false};
+  auto look = [&](Corner& corner) {
+    if (!corner.seen) {
+      corner.pieces = at(corner.keep, corner.flip);
+      corner.seen = true;
+    }
+    return corner.pieces;
+  };
+  auto kept_is_answer = [&] {
+    const Pieces p = look(kept_corner);
+    return p.kept >= 0.0 && p.kept >= p.flipped;
+  };
+  auto flipped_is_answer = [&] {
+    const Pieces p = look(flipped_corner);
+    return p.flipped >= 0.0 && p.flipped >= p.kept;
+  };
+  const double now = image.start_score();
+  const double kept_now = 1.0 - terms.offset - now;
+  const double flipped_now =
+      terms.flips ? 1.0 + terms.offset + now - terms.label_cost * terms.start : -1.0;
+  if (kept_now > 0.0 && kept_now >= flipped_now) {
+    if (kept_is_answer()) return {1.0, 0.0, ProxCase::kept};
+  } else if (flipped_now > 0.0) {
+    if (flipped_is_answer()) return {0.0, 1.0, ProxCase::flipped};
+  }
   const Pieces none = at(0.0, 0.0);
   if (none.kept <= 0.0 && none.flipped <= 0.0) return {0.0, 0.0, ProxCase::none};
-  const Pieces kept = at(1.0, 0.0);
-  if (kept.kept >= 0.0 && kept.kept >= kept.flipped) return {1.0, 0.0, ProxCase::kept};
+  if (kept_is_answer()) return {1.0, 0.0, ProxCase::kept};
+  const Pieces kept = look(kept_corner);
   if (!terms.flips) {
     const double t =
         decreasing_root([&](double v) { return at(v, 0.0).kept; }, none.kept, kept.kept, small);
     return {t, 0.0, ProxCase::kept_none};
   }
-  const Pieces flipped = at(0.0, 1.0);
-  if (flipped.flipped >= 0.0 && flipped.flipped >= flipped.kept) {
-    return {0.0, 1.0, ProxCase::flipped};
-  }
+  if (flipped_is_answer()) return {0.0, 1.0, ProxCase::flipped};
+  const Pieces flipped = look(flipped_corner);
   // 2) edges: two pieces meet
   if (none.kept > 0.0 && kept.kept < 0.0) {
     const double t =
@@ -152,6 +180,7 @@ struct RoundImage {
   double squared_norm;  // |z|^2
   double aperture;
 
+  double start_score() const { return score; }
   double length_at(double tau) const {
     return std::sqrt(std::max(squared + tau * (2.0 * score + tau * squared_norm), 0.0));
   }
@@ -186,6 +215,19 @@ struct SparseImage {
   double aperture;
   double at = 0.0;     // the tau that `point` stands at
   double guess = 0.0;  // the last threshold
+  // The threshold of the last projection onto the epigraph, its new s, and where it was.
+  struct Press {
+    double level, price;
+  };
+  Press last{};
+  double pressed_at = std::numeric_limits<double>::quiet_NaN();
+  double pressed_s = 0.0;
+
+  double start_score() const {
+    double sum = 0.0;
+    row.for_each([&](std::int64_t j, double v) { sum += v * point[j]; });
+    return sum;
+  }
 
   void go(double tau) {
     const double change = tau - at;
@@ -206,23 +248,23 @@ struct SparseImage {
       return x > level ? level : (x < -level ? -level : x);
     }
   }
-  // The threshold of the projection onto the epigraph, and the new s.
-  struct Press {
-    double level, price;
-  };
   Press press(double s) {
+    if (at == pressed_at && s == pressed_s) return last;  // the answer, asked for once more
     // Inside the epigraph the roots below are zero and aperture s: no test is needed.
     if constexpr (std::is_same_v<Norm, NormOne>) {
       double rho = threshold_near(point, count, aperture * s, aperture * aperture, guess);
       rho = std::max(rho, -s / aperture);
       guess = rho;
-      return {rho, std::max(s + aperture * rho, 0.0)};
+      last = {rho, std::max(s + aperture * rho, 0.0)};
     } else {
       const double level = threshold_near(point, count, -s / aperture, 1.0 / (aperture * aperture),
                                           std::max(aperture * s, guess));
       guess = level;
-      return {level, level / aperture};
+      last = {level, level / aperture};
     }
+    pressed_at = at;
+    pressed_s = s;
+    return last;
   }
   ProjectedImage projected(double tau, double s) {
     go(tau);
