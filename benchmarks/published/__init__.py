@@ -1,2 +1,1 @@
 """Tables and figures of the papers, computed again."""
-"""Tables and figures of the papers, regenerated."""
