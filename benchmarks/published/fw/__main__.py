@@ -67,15 +67,15 @@ def l2(names: list[str], results: Path, limit: float, rounds: int) -> None:
     _write(results / "l2.csv", rows)
 
 
-def frank_wolfe(names: list[str], results: Path, until: float, limit: float, qp: bool) -> None:
+def frank_wolfe(
+    names: list[str], results: Path, until: float, limit: float, qp: bool, kernel: str | None
+) -> None:
     """Draw the curves of the family for both rules."""
     rows = []
     for rule in ("crammer_singer", "weston_watkins"):
         for name in names:
             examples = find_examples(name, str(data_folder()))
-            result = compare(
-                rule, [examples], FAMILY, until=until, kernel="linear", time_limit=limit
-            )
+            result = compare(rule, [examples], FAMILY, until=until, kernel=kernel, time_limit=limit)
             result.write_csv(results / f"{name}.{rule}.csv")
             for path in result.write_figures(results):
                 path.replace(results / f"{name}.{rule}.png")
@@ -134,6 +134,9 @@ def main() -> None:
     parser.add_argument("--until", type=float, default=1e-3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-qp", action="store_true")
+    parser.add_argument(
+        "--kernel", help="of the Frank-Wolfe part; by default the linear problem, K never formed"
+    )
     parser.add_argument("--results", default="benchmarks/results/fw")
     options = parser.parse_args()
     results = Path(options.results)
@@ -143,7 +146,7 @@ def main() -> None:
         l2(chosen or ["kr-vs-kp", "usps"], results, options.limit, options.rounds)
     if options.part in ("frank_wolfe", "all"):
         names = chosen or ["dna.scale", "usps"]
-        frank_wolfe(names, results, options.until, options.limit, not options.no_qp)
+        frank_wolfe(names, results, options.until, options.limit, not options.no_qp, options.kernel)
 
 
 if __name__ == "__main__":
