@@ -2,6 +2,7 @@
 #include "losses/multiclass_sums.hpp"
 #include "losses/proximal_multiclass.hpp"
 #include "projections/block_step.hpp"
+#include "projections/class_transport.hpp"
 #include "sweeps/block_dual_cd.hpp"
 #include "sweeps/block_extrapolation.hpp"
 #include "sweeps/plain_block_sweep.hpp"
@@ -37,20 +38,33 @@ void require_labels(const Labels& label, std::int64_t count, std::int64_t classe
   }
 }
 
-void require_csr(const IndexVector& pointers, const Labels& classes, std::int64_t values,
-                 std::int64_t count, std::int64_t class_count) {
-  require_length(pointers, count + 1, "pointers");
-  const std::int64_t total = static_cast<std::int64_t>(classes.shape(0));
-  bool good = values == total && pointers.data()[0] == 0 && pointers.data()[count] == total;
-  for (std::int64_t i = 0; good && i < count; ++i) {
-    good = pointers.data()[i] <= pointers.data()[i + 1];
+// The rows [begin, end) of dual variables: in order, within the arrays, fewer than there are
+// classes each, of classes that exist.
+void require_rows(const std::int64_t* pointers, const std::int32_t* classes, std::int64_t total,
+                  std::int64_t begin, std::int64_t end, std::int64_t class_count) {
+  bool good = pointers[begin] >= 0 && pointers[end] <= total;
+  for (std::int64_t i = begin; good && i < end; ++i) {
+    const std::int64_t count = pointers[i + 1] - pointers[i];
+    good = count >= 0 && count <= class_count && pointers[i + 1] <= total;
   }
-  for (std::int64_t p = 0; good && p < total; ++p) {
-    good = classes.data()[p] >= 0 && classes.data()[p] < class_count;
+  if (good) {
+    for (std::int64_t p = pointers[begin]; p < pointers[end]; ++p) {
+      good = good && classes[p] >= 0 && classes[p] < class_count;
+    }
   }
   if (!good) {
     throw std::invalid_argument("dual variables are not valid compressed rows");
   }
+}
+
+void require_csr(const IndexVector& pointers, const Labels& classes, std::int64_t values,
+                 std::int64_t count, std::int64_t class_count) {
+  require_length(pointers, count + 1, "pointers");
+  const std::int64_t total = static_cast<std::int64_t>(classes.shape(0));
+  if (values != total || pointers.data()[0] != 0 || pointers.data()[count] != total) {
+    throw std::invalid_argument("dual variables are not valid compressed rows");
+  }
+  require_rows(pointers.data(), classes.data(), total, 0, count, class_count);
 }
 
 // Python's `MulticlassCore`: the data of a problem, checked once, and the loops over them.
@@ -169,6 +183,22 @@ void register_multiclass(nb::module_& m) {
       nb::arg("rule"), nb::arg("pointers"), nb::arg("classes"), nb::arg("values").noconvert(),
       nb::arg("label"), nb::arg("cost"), nb::arg("class_count"));
 
+  m.def(
+      "lower_residual",
+      [](IndexVector pointers, Labels classes, MutableVector values, Labels label,
+         MutableVector residual) {
+        const auto count = static_cast<std::int64_t>(label.shape(0));
+        const auto class_count = static_cast<std::int64_t>(residual.shape(0));
+        require_labels(label, count, class_count);
+        require_csr(pointers, classes, static_cast<std::int64_t>(values.shape(0)), count,
+                    class_count);
+        nb::gil_scoped_release release;
+        ClassTransport(pointers.data(), classes.data(), label.data(), count, class_count)
+            .lower(values.data(), residual.data());
+      },
+      nb::arg("pointers"), nb::arg("classes"), nb::arg("values").noconvert(), nb::arg("label"),
+      nb::arg("residual").noconvert());
+
   nb::class_<BlockDuals>(m, "BlockDuals")
       .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("rows"), nb::arg("classes"))
       .def_prop_ro("total", &BlockDuals::total)
@@ -229,9 +259,11 @@ void register_multiclass(nb::module_& m) {
   nb::class_<Ties>(m, "Ties")
       .def(nb::init<>())
       .def_prop_ro("count", &Ties::count)
+      .def("clear", &Ties::clear)
       .def(
           "curvature",
           [](const Ties& ties, std::int32_t place, MutableVector out) {
+            nb::gil_scoped_release release;
             std::fill_n(out.data(), out.shape(0), 0.0);
             for (std::int64_t t = 0; t < ties.count(); ++t) {
               const auto first = ties.classes.begin() + ties.pointers[static_cast<std::size_t>(t)];
@@ -271,9 +303,10 @@ void register_multiclass(nb::module_& m) {
       .def(
           "proximal_terms",
           [](const MulticlassCore& core, const BlockDuals& center, double width, Matrix scores,
-             BlockDuals& fresh, Ties& ties) {
+             BlockDuals& fresh, Ties& ties, std::int64_t begin, std::int64_t end) {
             const MulticlassData& data = core.data();
             require_weights(scores, core.rows_count(), data.classes);
+            require_range(begin, end, core.rows_count());
             if (center.rows() != core.rows_count() || fresh.rows() != core.rows_count()) {
               throw std::invalid_argument("dual variables of another number of examples");
             }
@@ -282,18 +315,20 @@ void register_multiclass(nb::module_& m) {
               nb::gil_scoped_release release;
               sums = core.visit([&](const auto&, auto rule) {
                 return proximal_terms<decltype(rule)>(
-                    ProximalData{data.label, data.cost, core.rows_count(), data.classes}, center,
-                    width, scores.data(), nullptr, 0.0, &fresh, &ties);
+                    ProximalData{data.label, data.cost, data.classes}, center, width, scores.data(),
+                    nullptr, 0.0, &fresh, &ties, begin, end);
               });
             }
             return std::tuple(sums.losses, sums.mismatch);
           },
-          nb::arg("center"), nb::arg("width"), nb::arg("scores"), nb::arg("fresh"), nb::arg("ties"))
+          nb::arg("center"), nb::arg("width"), nb::arg("scores"), nb::arg("fresh"), nb::arg("ties"),
+          nb::arg("begin"), nb::arg("end"))
       .def(
           "proximal_derivatives",
           [](const MulticlassCore& core, const BlockDuals& center, double width, Matrix scores,
-             Matrix slopes, double step) {
+             Matrix slopes, double step, std::int64_t begin, std::int64_t end) {
             const MulticlassData& data = core.data();
+            require_range(begin, end, core.rows_count());
             require_weights(scores, core.rows_count(), data.classes);
             require_weights(slopes, core.rows_count(), data.classes);
             if (center.rows() != core.rows_count()) {
@@ -304,29 +339,31 @@ void register_multiclass(nb::module_& m) {
               nb::gil_scoped_release release;
               sums = core.visit([&](const auto&, auto rule) {
                 return proximal_terms<decltype(rule)>(
-                    ProximalData{data.label, data.cost, core.rows_count(), data.classes}, center,
-                    width, scores.data(), slopes.data(), step, nullptr, nullptr);
+                    ProximalData{data.label, data.cost, data.classes}, center, width, scores.data(),
+                    slopes.data(), step, nullptr, nullptr, begin, end);
               });
             }
             return std::tuple(sums.slope, sums.curvature);
           },
           nb::arg("center"), nb::arg("width"), nb::arg("scores"), nb::arg("slopes"),
-          nb::arg("step"))
+          nb::arg("step"), nb::arg("begin"), nb::arg("end"))
       .def(
           "tied_product",
           [](const MulticlassCore& core, const Ties& ties, bool intercept, Matrix direction,
-             MutableMatrix out) {
+             MutableMatrix out, std::int64_t begin, std::int64_t end) {
             const MulticlassData& data = core.data();
+            require_range(begin, end, ties.count());
             require_weights(direction, data.features + (intercept ? 1 : 0), data.classes);
             require_weights(out, data.features + (intercept ? 1 : 0), data.classes);
             nb::gil_scoped_release release;
             core.visit([&](const auto& rows, auto) {
               tied_product(rows, ties, data.classes, intercept, data.features, direction.data(),
-                           out.data());
+                           out.data(), begin, end);
               return 0;
             });
           },
-          nb::arg("ties"), nb::arg("intercept"), nb::arg("direction"), nb::arg("out").noconvert())
+          nb::arg("ties"), nb::arg("intercept"), nb::arg("direction"), nb::arg("out").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
       .def(
           "tied_matrix",
           [](const MulticlassCore& core, const Ties& ties, bool intercept, MutableMatrix matrix,
@@ -386,10 +423,8 @@ void register_multiclass(nb::module_& m) {
             require_length(pointers, core.rows_count() + 1, "pointers");
             const auto total = static_cast<std::int64_t>(classes.shape(0));
             require_length(values, total, "values");
-            if (pointers.data()[begin] < 0 || pointers.data()[end] > total) {
-              throw std::invalid_argument("dual variables are not valid compressed rows");
-            }
             nb::gil_scoped_release release;
+            require_rows(pointers.data(), classes.data(), total, begin, end, data.classes);
             return core.visit([&](const auto& rows, auto rule) {
               return multiclass_losses<decltype(rule)>(
                   rows, weights.data(), start.data(), data.classes, data.label, data.cost,
@@ -452,6 +487,9 @@ void register_multiclass(nb::module_& m) {
             require_weights(weights_before, core.data().features, core.data().classes);
             require_weights(scratch, core.data().features, core.data().classes);
             require_length(residual_before, core.data().stride(), "residual_before");
+            if (before.rows() != core.rows_count()) {
+              throw std::invalid_argument("dual variables of another number of examples");
+            }
             for (std::size_t t = 0; t < span.shape(0); ++t) {
               if (span.data()[t] < 0 || span.data()[t] >= core.rows_count()) {
                 throw std::invalid_argument("an example is out of range");

@@ -43,25 +43,23 @@ struct ProximalSums {
 struct ProximalData {
   const std::int32_t* label = nullptr;
   const double* cost = nullptr;
-  std::int64_t count = 0;
   std::int64_t classes = 0;
 };
 
-// Evaluates at scores + step * slopes (slopes may be null). Writes the maximisers to `fresh` and
-// the ties to `ties` where they are given. The width h of the rounding is in units of the margin:
-// q = h / c. As in visit_block, everything is multiplied by q, and only rivals above the level of
-// the centre's own classes are looked at one by one.
+// Evaluates the rows [begin, end) at scores + step * slopes (slopes may be null). Writes the
+// maximisers to `fresh` and adds the ties to `ties` where they are given. The width h of the
+// rounding is in units of the margin: q = h / c. As in visit_block, everything is multiplied by q,
+// and only rivals above the level of the centre's own classes are looked at one by one.
 template <class Rule>
 ProximalSums proximal_terms(const ProximalData& data, const BlockDuals& center, double width,
                             const double* scores, const double* slopes, double step,
-                            BlockDuals* fresh, Ties* ties) {
+                            BlockDuals* fresh, Ties* ties, std::int64_t begin, std::int64_t end) {
   const std::int64_t k = data.classes, stride = padded_classes(k);
   std::vector<double> here(static_cast<std::size_t>(stride)), slack(here), v(here), u(here),
       values(here);
   std::vector<std::int32_t> classes(static_cast<std::size_t>(stride));
   ProximalSums sums;
-  if (ties) ties->clear();
-  for (std::int64_t i = 0; i < data.count; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     const double c = data.cost[i];
     if (c == 0.0) {
       if (fresh) fresh->assign(i, nullptr, nullptr, 0);
@@ -121,10 +119,10 @@ ProximalSums proximal_terms(const ProximalData& data, const BlockDuals& center, 
     sums.mismatch += loss;
 
     // 3) the maximiser, and who is tied
+    fill_values<Rule>(v.data(), kept, level, width, values.data());
     for (std::int64_t m = 0; m < kept; ++m) {
-      const auto place = static_cast<std::size_t>(m);
-      const double value = Rule::value(v[place], level, width);
-      values[place] = Rule::has_upper && value >= width ? c : value / q;
+      double& value = values[static_cast<std::size_t>(m)];
+      value = Rule::has_upper && value >= width ? c : value / q;
     }
     const bool at_limit = !Rule::has_upper && level > width;
     restore_sum<Rule>(values.data(), kept, c, at_limit);
@@ -164,14 +162,16 @@ ProximalSums proximal_terms(const ProximalData& data, const BlockDuals& center, 
   return sums;
 }
 
-// out += sum over ties of weight * x (P_ties V' x)'; an intercept is a last row of V and out.
+// out += sum over the ties [begin, end) of weight * x (P_ties V' x)'; an intercept is a last row of
+// V and out.
 template <class Rows>
 void tied_product(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
-                  std::int64_t features, const double* direction, double* out) {
+                  std::int64_t features, const double* direction, double* out, std::int64_t begin,
+                  std::int64_t end) {
   const std::int64_t stride = padded_classes(classes);
   std::vector<double> zero(static_cast<std::size_t>(stride)), scores(zero), change(zero);
   const double* start = intercept ? direction + features * stride : zero.data();
-  for (std::int64_t t = 0; t < ties.count(); ++t) {
+  for (std::int64_t t = begin; t < end; ++t) {
     const auto place = static_cast<std::size_t>(t);
     const std::int64_t i = ties.rows[place], first = ties.pointers[place];
     const std::int64_t count = ties.pointers[place + 1] - first;

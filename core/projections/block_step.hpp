@@ -196,8 +196,36 @@ double sort_level(const double* v, std::int64_t count, double c, SortScratch& sc
   }
 }
 
-// Where v is much larger than c, rounding in v - level spoils the sum that the rule holds b to: it
-// is set right again.
+// max(v - level, 0) with the sum c, from the differences to the largest v: they keep the digits
+// that a level so far above c has lost. Coordinates leave one after the other (Michelot).
+inline void fill_small_share(const double* v, std::int64_t count, double c, double* out) {
+  const double top = *std::max_element(v, v + count);
+  double level = -c;
+  while (true) {
+    double sum = 0.0, inside = 0.0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const double below = v[j] - top;
+      sum += below > level ? below : 0.0;
+      inside += below > level ? 1.0 : 0.0;
+    }
+    const double next = inside > 0.0 ? (sum - c) / inside : level;
+    if (!(next > level)) break;
+    level = next;
+  }
+  for (std::int64_t j = 0; j < count; ++j) out[j] = std::max(v[j] - top - level, 0.0);
+}
+
+// The minimiser that belongs to the level.
+template <class Rule>
+void fill_values(const double* v, std::int64_t count, double level, double c, double* out) {
+  if (!Rule::has_upper && c < 1e-6 * level && count > 0) {
+    fill_small_share(v, count, c, out);
+    return;
+  }
+  for (std::int64_t j = 0; j < count; ++j) out[j] = Rule::value(v[j], level, c);
+}
+
+// Rounding in v - level spoils the sum that the rule holds b to: it is set right again.
 template <class Rule>
 void restore_sum(double* b, std::int64_t count, double c, bool at_limit) {
   if (Rule::has_upper || !at_limit) return;
@@ -224,9 +252,7 @@ void block_step(const double* v, std::int64_t count, double c, bool by_sorting, 
     }
     level = kept == 0 ? 0.0 : select_level<Rule>(scratch, kept, c, 0.0);
   }
-  for (std::int64_t j = 0; j < count; ++j) {
-    out[j] = Rule::value(v[j], level, c);
-  }
+  fill_values<Rule>(v, count, level, c, out);
   restore_sum<Rule>(out, count, c, level > c);
 }
 

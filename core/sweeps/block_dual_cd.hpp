@@ -267,9 +267,9 @@ bool visit_block(const Rows& rows, const MulticlassData& data, BlockIterate& ite
   double* fresh = scratch.fresh.data();
   double* delta = scratch.levels.data();
   bool moved = false;
+  fill_values<Rule>(shifted, count, level, capacity, fresh);
   for (std::int32_t m = 0; m < count; ++m) {
-    const double value = Rule::value(shifted[m], level, capacity);
-    fresh[m] = Rule::has_upper && value >= capacity ? c : value / q;
+    fresh[m] = Rule::has_upper && fresh[m] >= capacity ? c : fresh[m] / q;
   }
   restore_sum<Rule>(fresh, count, c, level > capacity);
   for (std::int32_t m = 0; m < count; ++m) {

@@ -13,7 +13,7 @@ struct SortingStep {
 
   void operator()(const double* v, double* b, std::int64_t count, double c) const {
     const double level = sort_level<Rule>(v, count, c, scratch);
-    for (std::int64_t j = 0; j < count; ++j) b[j] = Rule::value(v[j], level, c);
+    fill_values<Rule>(v, count, level, c, b);
     restore_sum<Rule>(b, count, c, level > c);
   }
 };

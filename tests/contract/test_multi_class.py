@@ -144,6 +144,10 @@ def test_command(rule: str, intercept: str, tmp_path: Path, capsys: Any) -> None
             ["--multi-class", "weston_watkins", "--loss", "hinge", "--format", "liblinear"],
             "no model of Weston and Watkins",
         ),
+        (
+            ["--multi-class", "crammer_singer", "--loss", "hinge", "--solver", "shark"],
+            "solver 'shark' serves multi_class='weston_watkins' only",
+        ),
     ],
 )
 def test_command_refuses(arguments: list[str], message: str, tmp_path: Path, capsys: Any) -> None:
@@ -152,3 +156,18 @@ def test_command_refuses(arguments: list[str], message: str, tmp_path: Path, cap
     dump_svmlight_file(X, y, data, zero_based=False)
     assert main(["train", data, str(tmp_path / "a.model"), *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_command_refuses_shark_before_it_reads(tmp_path: Path, capsys: Any) -> None:
+    arguments = ["--multi-class", "crammer_singer", "--loss", "hinge", "--solver", "shark"]
+    assert main(["train", str(tmp_path / "missing"), str(tmp_path / "a.model"), *arguments]) == 2
+    assert "solver 'shark' serves" in capsys.readouterr().err
+
+
+def test_command_with_one_job_and_two_classes_for_liblinear(tmp_path: Path) -> None:
+    X, y = make_classes(k=2)
+    data, model = str(tmp_path / "data.svm"), str(tmp_path / "a.model")
+    dump_svmlight_file(X, y, data, zero_based=False)
+    arguments = ["--multi-class", "weston_watkins", "--loss", "hinge", "--format", "liblinear"]
+    assert main(["train", data, model, *arguments, "-j", "1", "--json"]) == 0
+    assert load_liblinear(model).coef.shape[0] == 1

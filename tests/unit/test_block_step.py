@@ -86,6 +86,27 @@ def test_edges(rule: str, method: str) -> None:
     assert block_step([1.0], 0.1, rule=rule, method=method).tolist() == pytest.approx([0.1])
 
 
+@pytest.mark.parametrize("method", ["select", "sort"])
+@pytest.mark.parametrize("c", 10.0 ** np.arange(-20.0, 1.0, 2.0))
+def test_costs_below_the_rounding_of_v(c: float, method: str) -> None:
+    # The sum is at its limit; what is within c of the largest value shares it.
+    step = block_step([5.0, 3.0], c, rule="crammer_singer", method=method)
+    np.testing.assert_allclose(step, [c, 0.0], rtol=1e-12)
+    step = block_step([1e6, 1e6, -1.0], c, rule="crammer_singer", method=method)
+    np.testing.assert_allclose(step, [0.5 * c, 0.5 * c, 0.0], rtol=1e-12)
+    step = block_step([1e6, 1e6, -1.0], c, rule="weston_watkins", method=method)
+    np.testing.assert_allclose(step, [c, c, 0.0], rtol=1e-12)
+    # Differences of v that are as small as c count.
+    near = np.array([1e-7, 1e-7 - 0.5 * c, 1e-7 - 3.0 * c])
+    if c < 1e-13:
+        below = near - near.max()
+        step = block_step(near, c, rule="crammer_singer", method=method)
+        assert step.sum() == pytest.approx(c, rel=1e-12)
+        taking = step > 0.0
+        np.testing.assert_allclose((step - below)[taking], (step - below)[0], rtol=1e-9)
+        assert (below[~taking] <= below[0] - step[0]).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -106,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from widemargin.methods.choose import choice_of
+    from widemargin.methods.plain_blocks import Shark
     from widemargin.model_io import model_of
     from widemargin.problems.binary import BinaryProblem
     from widemargin.problems.multiclass import MulticlassProblem
@@ -118,17 +119,21 @@ def run(options: argparse.Namespace) -> int:
     choice_of(options.solver, MulticlassProblem if together else BinaryProblem)
     if together and options.loss != "hinge":
         raise ValueError(f"--multi-class {options.multi_class} needs --loss hinge")
-    if together and options.jobs is not None:
+    if together and options.jobs not in (None, 1):
         raise ValueError(f"-j has no meaning with --multi-class {options.multi_class}")
-    if options.multi_class == "weston_watkins" and options.format == "liblinear":
-        raise ValueError("LIBLINEAR's format has no model of Weston and Watkins")
+    if together and options.solver == Shark.name:
+        reason = Shark.refuses_rule(options.multi_class)
+        if reason is not None:
+            raise ValueError(reason)
     data = read_data(options.data, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels to train on")
     if options.format == "liblinear":
         from widemargin.model_io.liblinear import integer_labels
 
-        integer_labels(np.unique(data.y), path)
+        labels = integer_labels(np.unique(data.y), path)
+        if options.multi_class == "weston_watkins" and len(labels) > 2:
+            raise ValueError("LIBLINEAR's format has no model of Weston and Watkins")
     estimator = _estimator(options, data)
     began = time.perf_counter()
     with following(output, options.tol) as callback, warnings.catch_warnings():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from widemargin.methods.auto_binary import sweeps_to_go
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.block_dual_cd import BlockDualCD
-from widemargin.methods.multiclass_newton import SMALL_PROBLEM, MulticlassNewton
+from widemargin.methods.multiclass_newton import SMALL_PROBLEM, MulticlassNewton, products
 from widemargin.methods.tied_system import LARGEST_MATRIX
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem
@@ -40,9 +40,10 @@ class AutoMulticlass:
     def first(self, problem: MulticlassProblem, warm: Point | None, tol: float) -> Method:
         """Start with block dual descent, but for small problems."""
         side = (problem.rows.weights + problem.free_intercept) * problem.classes
-        work = problem.rows.view.nonzeros * problem.classes
-        if side <= LARGEST_MATRIX and work <= SMALL_PROBLEM:
-            return self._tell(MulticlassNewton(), "small problem")
+        newton = MulticlassNewton()
+        small = side <= LARGEST_MATRIX and products(problem) <= SMALL_PROBLEM
+        if small and newton.refuses(problem) is None:
+            return self._tell(newton, "small problem")
         return self._tell(BlockDualCD(), "all classes at once")
 
     def next(self, progress: Progress) -> Method | None:

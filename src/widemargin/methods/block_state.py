@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from widemargin.problems.multiclass import MulticlassProblem
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-_PRODUCTS_PER_CALL = 24_000_000
-"""Stored values times classes that one compiled call visits at most: some 20 to 50 ms."""
+_PRODUCTS_PER_VISITS = 24_000_000
+"""Stored values times classes that one call of a sweep visits at most: some 20 to 50 ms."""
 
 
 @dataclass(eq=False)
@@ -42,7 +42,8 @@ class BlockState:
     finished: bool = False
     last_gap: float = np.inf
     primal: float = 0.0
-    visits_per_call: int = field(default=64)
+    visits_per_call: int = 64
+    threshold: float = 0.0
 
     @property
     def point(self) -> Point:
@@ -53,11 +54,7 @@ class BlockState:
 
     def beta(self) -> CompressedDuals:
         """Return a copy of the dual variables."""
-        total = self.duals.total
-        pointers = np.empty(self.problem.rows.count + 1, dtype=np.int64)
-        beta = CompressedDuals(pointers, np.empty(total, dtype=np.int32), np.empty(total))
-        self.duals.read(*beta)
-        return beta
+        return CompressedDuals.read(self.duals, self.problem.rows.count)
 
     @classmethod
     def at(
@@ -69,9 +66,7 @@ class BlockState:
         weights = np.zeros((rows.weights, problem.stride))
         b, residual = np.zeros(problem.stride), np.zeros(problem.stride)
         if warm is not None:
-            beta = CompressedDuals.of(warm.alpha)
-            core.make_feasible(problem.rule, *beta, problem.label, problem.cost, k)
-            beta = CompressedDuals.of(beta.sparse(k))
+            beta = problem.in_range(warm.alpha)
             duals.write(*beta, k)
             weights = problem.losses_and_combination(warm.w, np.zeros(k), beta)[1]
             if problem.free_intercept:
@@ -93,7 +88,9 @@ class BlockState:
             active=members.size,
             count=members.size,
             random=np.random.default_rng(settings.seed),
-            visits_per_call=max(64, int(_PRODUCTS_PER_CALL / (products + costly * problem.stride))),
+            visits_per_call=max(
+                64, int(_PRODUCTS_PER_VISITS / (products + costly * problem.stride))
+            ),
         )
 
     def sweep(

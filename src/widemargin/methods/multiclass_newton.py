@@ -8,7 +8,7 @@ dual point removes its error in the limit; the interval is narrowed only when th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from widemargin.kernels import core
 from widemargin.methods.base import Settings
 from widemargin.methods.newton_system import line_search
-from widemargin.methods.tied_system import FEW_WEIGHTS, TiedSystem
+from widemargin.methods.tied_system import (
+    FEW_WEIGHTS,
+    LARGEST_MATRIX,
+    MOST_BLOCKS,
+    newton_direction,
+)
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals
 from widemargin.problems.multiclass import MulticlassProblem
@@ -47,6 +52,11 @@ _LAST_DIGITS = 1e-15
 """The relative gap at which rounding leaves nothing to gain."""
 
 
+def products(problem: MulticlassProblem) -> int:
+    """Return how many products with the data a pass takes; an empty row counts as one entry."""
+    return max(problem.rows.view.nonzeros, problem.rows.count) * problem.classes
+
+
 @dataclass(eq=False)
 class MulticlassNewtonState:
     """Weights, their scores, the centre of the rounding, and the dual point that belongs to them.
@@ -74,17 +84,13 @@ class MulticlassNewtonState:
     best_gap: float = np.inf
     stalled_steps: int = 0
     steps_here: int = 0
-    system: TiedSystem = field(default_factory=TiedSystem)
 
     @property
     def point(self) -> Point:
         """The current point."""
         k, d = self.problem.classes, self.problem.rows.weights
         b = self.weights[d, :k].copy() if self.problem.free_intercept else np.zeros(k)
-        total = self.duals.total
-        pointers = np.empty(self.problem.rows.count + 1, dtype=np.int64)
-        beta = CompressedDuals(pointers, np.empty(total, dtype=np.int32), np.empty(total))
-        self.duals.read(*beta)
+        beta = CompressedDuals.read(self.duals, self.problem.rows.count)
         return Point(np.ascontiguousarray(self.weights[:d, :k].T), b, beta.sparse(k))
 
 
@@ -106,6 +112,13 @@ class MulticlassNewton:
                 f"solver 'proximal_newton' serves up to {FEW_WEIGHTS} features, here are "
                 f"{problem.rows.weights}; 'block_dual_cd' serves any number"
             )
+        features = problem.rows.weights + problem.free_intercept
+        if features * problem.classes > max(LARGEST_MATRIX, MOST_BLOCKS / features):
+            return (
+                f"solver 'proximal_newton' keeps a matrix of all features for each class, here "
+                f"{problem.classes} times {features} x {features}, which is too much memory; "
+                "'block_dual_cd' needs none"
+            )
         return None
 
     def start(
@@ -120,9 +133,7 @@ class MulticlassNewton:
             weights[d, :k] = point.b
         center = core.BlockDuals(n, k)
         if warm is not None:
-            beta = CompressedDuals.of(warm.alpha)
-            core.make_feasible(problem.rule, *beta, problem.label, problem.cost, k)
-            center.write(*CompressedDuals.of(beta.sparse(k)), k)
+            center.write(*problem.in_range(warm.alpha), k)
         state = MulticlassNewtonState(
             problem,
             settings,
@@ -143,7 +154,7 @@ class MulticlassNewton:
         problem = state.problem
         d = problem.rows.weights
         gradient = _penalised(state.weights, d) - state.combination
-        direction = state.system.direction(
+        direction = newton_direction(
             problem, state.ties, gradient, 0.02 * state.settings.tol * state.primal
         )
         slopes = self._scores(state, direction)
@@ -153,10 +164,13 @@ class MulticlassNewton:
             dd = float(np.vdot(direction[:d], direction[:d]))
 
             def derivatives(t: float) -> tuple[float, float]:
-                first, second = problem.core.proximal_derivatives(
-                    state.center, state.width, state.scores, slopes, t
-                )
-                return first + wd + t * dd, second + dd
+                first, second = wd + t * dd, dd
+                for begin, end in problem.pieces():
+                    slope, curvature = problem.core.proximal_derivatives(
+                        state.center, state.width, state.scores, slopes, t, begin, end
+                    )
+                    first, second = first + slope, second + curvature
+                return first, second
 
             step = line_search(derivatives, at_zero)
             state.weights = state.weights + step * direction
@@ -177,9 +191,13 @@ class MulticlassNewton:
     def _evaluate(self, state: MulticlassNewtonState) -> None:
         """Find the dual point, the ties and the gap at the present scores."""
         problem, d = state.problem, state.problem.rows.weights
-        losses, mismatch = problem.core.proximal_terms(
-            state.center, state.width, state.scores, state.duals, state.ties
-        )
+        losses, mismatch = 0.0, 0.0
+        state.ties.clear()
+        for begin, end in problem.pieces():
+            loss, missed = problem.core.proximal_terms(
+                state.center, state.width, state.scores, state.duals, state.ties, begin, end
+            )
+            losses, mismatch = losses + loss, mismatch + missed
         combination = np.zeros((d, problem.stride))
         residual = np.zeros(problem.stride)
         for begin, end in problem.pieces():
@@ -205,8 +223,8 @@ class MulticlassNewton:
         state.best_gap = min(gap, state.best_gap)
         state.finished = state.stalled_steps >= _PATIENCE
         state.steps_here += 1
-        work = state.problem.rows.view.nonzeros * state.problem.classes
-        if work <= SMALL_PROBLEM and gap > _LAST_DIGITS * state.primal and state.stalled_steps < 4:
+        small = products(state.problem) <= SMALL_PROBLEM
+        if small and gap > _LAST_DIGITS * state.primal and state.stalled_steps < 4:
             state.expected_gap = np.inf
         if gap - mismatch <= _SOLVED * mismatch or not at_zero < 0.0:
             if state.steps_here == 1 and gap <= 0.01 * state.primal:

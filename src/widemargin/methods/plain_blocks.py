@@ -9,14 +9,14 @@ from widemargin.methods.block_state import BlockState
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem
 
+_LAST_DIGITS = 1e-15
+"""A threshold, in units of the margin, below which violations are rounding."""
+
 
 class _PlainBlocks:
     """Visit every example and every class in each sweep; neither shrink nor extrapolate."""
 
     serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
-
-    def _threshold(self, settings: Settings) -> float:
-        raise NotImplementedError
 
     def start(
         self, problem: MulticlassProblem, warm: Point | None, settings: Settings
@@ -26,7 +26,6 @@ class _PlainBlocks:
 
     def advance(self, state: BlockState) -> None:
         """Sweep once over all examples, in random order."""
-        threshold = self._threshold(state.settings)
         violation, gap, _ = state.sweep(
             lambda place: state.problem.core.plain_sweep(
                 state.duals,
@@ -39,12 +38,16 @@ class _PlainBlocks:
                 state.order,
                 place,
                 state.visits_per_call,
-                threshold,
+                state.threshold,
             )
         )
         state.passes += 1.0
         state.judge(gap)
-        state.finished = violation == 0.0 and not state.residual.any()
+        if violation == 0.0:
+            if state.threshold > _LAST_DIGITS:
+                state.threshold *= 0.1
+            else:
+                state.finished = not state.residual.any()
 
 
 class Walrus(_PlainBlocks):
@@ -56,9 +59,6 @@ class Walrus(_PlainBlocks):
         """Serve every multiclass problem."""
         return None
 
-    def _threshold(self, settings: Settings) -> float:
-        return 0.0
-
 
 class Shark(_PlainBlocks):
     """Shark's solver as WALRUS describes it: greedy steps in two weights at a time."""
@@ -67,13 +67,25 @@ class Shark(_PlainBlocks):
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
         """Serve Weston-Watkins, whose dual variables have bounds of their own."""
-        if problem.rule == "weston_watkins":
+        return self.refuses_rule(problem.rule)
+
+    @staticmethod
+    def refuses_rule(rule: str) -> str | None:
+        """Return why a rule cannot be served, or None."""
+        if rule == "weston_watkins":
             return None
         return (
             "solver 'shark' serves multi_class='weston_watkins' only; "
             "'block_dual_cd' and 'walrus' serve 'crammer_singer'"
         )
 
-    def _threshold(self, settings: Settings) -> float:
-        """Return the violation at which a block counts as solved, in units of the margin."""
-        return 0.01 * min(1.0, settings.tol)
+    def start(
+        self, problem: MulticlassProblem, warm: Point | None, settings: Settings
+    ) -> BlockState:
+        """Start with the violation at which a block counts as solved, in units of the margin.
+
+        A sweep that finds no larger one lowers it: the gap may be too large still.
+        """
+        state = super().start(problem, warm, settings)
+        state.threshold = 0.01 * min(1.0, settings.tol)
+        return state

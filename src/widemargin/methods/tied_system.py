@@ -7,8 +7,6 @@ gradients use products with it, preconditioned by its diagonal blocks, one a cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -24,88 +22,103 @@ LARGEST_MATRIX = 1100
 FEW_WEIGHTS = 2000
 """Features up to which the diagonal blocks are formed."""
 
+MOST_BLOCKS = 60_000_000
+"""Values of all diagonal blocks together that are kept: 480 MB."""
+
 _MOST_STEPS = 100
 
 _TIES_PER_CALL = 20_000_000
 
 
-@dataclass
-class TiedSystem:
-    """Solves the equations for a direction; the intercepts, if free, are its last row."""
+def newton_direction(
+    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
+) -> Matrix:
+    """Return p with H p = −gradient, to half the squared residual that does no harm.
 
-    def direction(
-        self, problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
-    ) -> Matrix:
-        """Return p with H p = −gradient, to half the squared residual that does no harm."""
-        side = gradient.shape[0] * problem.classes
-        if side <= LARGEST_MATRIX:
-            return self._factorised(problem, ties, gradient)
-        return self._conjugate_gradients(problem, ties, gradient, accuracy)
+    The intercepts, if free, are the last row.
+    """
+    side = gradient.shape[0] * problem.classes
+    if side <= LARGEST_MATRIX:
+        return _factorised(problem, ties, gradient)
+    return _conjugate_gradients(problem, ties, gradient, accuracy)
 
-    def _factorised(self, problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
-        k, rows = problem.classes, gradient.shape[0]
-        matrix = np.zeros((rows * k, rows * k))
-        entries = max(1.0, problem.rows.view.nonzeros / max(1, problem.rows.count))
-        step = max(1, int(_TIES_PER_CALL / (entries * entries * 4.0)))
-        for begin in range(0, ties.count, step):
-            end = min(begin + step, ties.count)
-            problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
-            problem.rows.checkpoint()
-        features = problem.rows.weights * k
-        diagonal = matrix.reshape(-1)[:: rows * k + 1]
-        diagonal[:features] += 1.0
-        # A shift common to all intercepts has no curvature, and no gradient either.
-        diagonal[features:] += 1e-9 * max(1.0, float(diagonal[features:].max(initial=0.0)))
-        factor, failed = dpotrf(matrix.T, lower=0, overwrite_a=1, clean=0)
-        if failed:
-            return -gradient
-        right = -np.ascontiguousarray(gradient[:, :k]).reshape(-1)
-        out = np.zeros_like(gradient)
-        out[:, :k] = dpotrs(factor, right, lower=0)[0].reshape(rows, k)
+
+def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
+    k, rows = problem.classes, gradient.shape[0]
+    matrix = np.zeros((rows * k, rows * k))
+    entries = _entries(problem)
+    step = max(1, int(_TIES_PER_CALL / (entries * entries * 4.0)))
+    for begin in range(0, ties.count, step):
+        end = min(begin + step, ties.count)
+        problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
+        problem.rows.checkpoint()
+    features = problem.rows.weights * k
+    diagonal = matrix.reshape(-1)[:: rows * k + 1]
+    diagonal[:features] += 1.0
+    # A shift common to all intercepts has no curvature, and no gradient either.
+    diagonal[features:] += 1e-9 * max(1.0, float(diagonal[features:].max(initial=0.0)))
+    factor, failed = dpotrf(matrix.T, lower=0, overwrite_a=1, clean=0)
+    if failed:
+        return -gradient
+    right = -np.ascontiguousarray(gradient[:, :k]).reshape(-1)
+    out = np.zeros_like(gradient)
+    out[:, :k] = dpotrs(factor, right, lower=0)[0].reshape(rows, k)
+    return out
+
+
+def _conjugate_gradients(
+    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
+) -> Matrix:
+    k = problem.classes
+    features = problem.rows.weights
+    factors = []
+    curvature = np.empty(problem.rows.count)
+    for j in range(k):
+        ties.curvature(j, curvature)
+        block = problem.rows.gram(curvature, problem.free_intercept)
+        block.reshape(-1)[:: block.shape[0] + 1][:features] += 1.0
+        block[features:, features:] += 1e-9 * max(1.0, float(curvature.sum()))
+        diagonal = block.diagonal().copy()
+        factor, failed = dpotrf(block, lower=1, overwrite_a=1, clean=0)
+        factors.append(np.diag(np.sqrt(diagonal)) if failed else factor)
+        problem.rows.checkpoint()
+
+    def precondition(r: Matrix) -> Matrix:
+        out = np.zeros_like(r)
+        for j in range(k):
+            out[:, j] = dpotrs(factors[j], np.ascontiguousarray(r[:, j]), lower=1)[0]
         return out
 
-    def _conjugate_gradients(
-        self, problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
-    ) -> Matrix:
-        k = problem.classes
-        features = problem.rows.weights
-        factors = []
-        curvature = np.empty(problem.rows.count)
-        for j in range(k):
-            ties.curvature(j, curvature)
-            block = problem.rows.gram(curvature, problem.free_intercept)
-            block.reshape(-1)[:: block.shape[0] + 1][:features] += 1.0
-            block[features:, features:] += 1e-9 * max(1.0, float(curvature.sum()))
-            factors.append(dpotrf(block, lower=1, overwrite_a=1, clean=0)[0])
+    ties_per_call = max(1, int(_TIES_PER_CALL / (_entries(problem) * problem.stride)))
+    solution, residual = np.zeros_like(gradient), -gradient
+    goal = min(1e-2 * float(np.vdot(gradient, gradient)), max(2.0 * accuracy, 0.0))
+    goal = max(goal, 1e-20 * float(np.vdot(gradient, gradient)))
+    z = precondition(residual)
+    direction, rz = z.copy(), float(np.vdot(residual, z))
+    for _ in range(_MOST_STEPS):
+        if not rz > 0.0:
+            break
+        image = direction.copy()
+        image[features:] = 0.0
+        for begin in range(0, ties.count, ties_per_call):
+            end = min(begin + ties_per_call, ties.count)
+            problem.core.tied_product(ties, problem.free_intercept, direction, image, begin, end)
             problem.rows.checkpoint()
-
-        def precondition(r: Matrix) -> Matrix:
-            out = np.zeros_like(r)
-            for j in range(k):
-                out[:, j] = dpotrs(factors[j], np.ascontiguousarray(r[:, j]), lower=1)[0]
-            return out
-
-        solution, residual = np.zeros_like(gradient), -gradient
-        goal = min(1e-2 * float(np.vdot(gradient, gradient)), max(2.0 * accuracy, 0.0))
-        goal = max(goal, 1e-20 * float(np.vdot(gradient, gradient)))
+        curved = float(np.vdot(direction, image))
+        if not curved > 0.0:
+            break
+        step = rz / curved
+        solution += step * direction
+        residual = residual - step * image
+        if float(np.vdot(residual, residual)) <= goal:
+            break
         z = precondition(residual)
-        direction, rz = z.copy(), float(np.vdot(residual, z))
-        for _ in range(_MOST_STEPS):
-            if not rz > 0.0:
-                break
-            image = direction.copy()
-            image[features:] = 0.0
-            problem.core.tied_product(ties, problem.free_intercept, direction, image)
-            curved = float(np.vdot(direction, image))
-            if not curved > 0.0:
-                break
-            step = rz / curved
-            solution += step * direction
-            residual = residual - step * image
-            if float(np.vdot(residual, residual)) <= goal:
-                break
-            z = precondition(residual)
-            rz, last = float(np.vdot(residual, z)), rz
-            direction = z + (rz / last) * direction
-            problem.rows.checkpoint()
-        return solution
+        rz, last = float(np.vdot(residual, z)), rz
+        direction = z + (rz / last) * direction
+        problem.rows.checkpoint()
+    return solution
+
+
+def _entries(problem: MulticlassProblem) -> float:
+    """Return how many features an example has, on average."""
+    return max(1.0, problem.rows.view.nonzeros / max(1, problem.rows.count))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from widemargin.kernels import core
 
 Vector = NDArray[np.float64]
 
@@ -25,6 +26,14 @@ class CompressedDuals(NamedTuple):
         beta = sp.csr_array(alpha, dtype=np.float64, copy=True)
         beta.eliminate_zeros()
         return cls(beta.indptr.astype(np.int64), beta.indices.astype(np.int32), beta.data)
+
+    @classmethod
+    def read(cls, duals: core.BlockDuals, examples: int) -> CompressedDuals:
+        """Copy the dual variables of the compiled loops."""
+        pointers = np.empty(examples + 1, dtype=np.int64)
+        beta = cls(pointers, np.empty(duals.total, dtype=np.int32), np.empty(duals.total))
+        duals.read(*beta)
+        return beta
 
     def sparse(self, classes: int) -> sp.csr_array:
         """Return β as a sparse array of shape (n, k)."""
@@ -47,70 +56,13 @@ def residual_of(beta: CompressedDuals, label: NDArray[np.int32], classes: int) -
 def without_residual(beta: CompressedDuals, label: NDArray[np.int32], classes: int) -> Vector:
     """Lower some dual variables in place so that the residual vanishes; return what is left of it.
 
-    Lowering β_il for an example of class j takes from r_j and gives to r_l. Class by class, what
-    r_j has too much goes to the classes that have too little, out of the mass Σ β_il over the
-    examples of class j; each such mass is lowered by one factor.
+    Lowering β_il for an example of class j takes from r_j and gives to r_l. What r_j has too much
+    goes to the classes that have too little, directly or through others, out of the mass Σ β_il
+    over the examples of class j; see core/projections/class_transport.hpp.
     """
-    pair = label[beta.owners].astype(np.int64) * classes + beta.classes
     for _ in range(3):
         residual = residual_of(beta, label, classes)
         if not np.abs(residual).sum() > 1e-15 * beta.values.sum():
             break
-        mass = np.bincount(pair, beta.values, classes * classes).reshape(classes, classes)
-        taken = _transport(residual, np.asarray(mass, dtype=np.float64))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            keep = np.where(mass > 0.0, 1.0 - taken / mass, 1.0)
-        beta.values[:] *= np.clip(keep, 0.0, 1.0).reshape(-1)[pair]
+        core.lower_residual(*beta, label, residual)
     return residual_of(beta, label, classes)
-
-
-def _transport(residual: Vector, mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how much goes from class to class, at most the mass: directly, or by shortest paths.
-
-    What a class between passes on leaves its own balance as it was. There is a path to some class
-    that has too little from every class that has too much: what can be reached without one would
-    have given more than it got.
-    """
-    left, room = residual.copy(), mass.copy()
-    taken = np.zeros_like(mass)
-
-    def push(path: list[int], amount: float) -> None:
-        for one, other in pairwise(path):
-            taken[one, other] += amount
-            room[one, other] -= amount
-        left[path[0]] -= amount
-        left[path[-1]] += amount
-
-    for j in np.flatnonzero(left > 0.0):
-        for towards in np.flatnonzero((left < 0.0) & (room[j] > 0.0)):
-            push([int(j), int(towards)], min(left[j], -left[towards], room[j, towards]))
-    smallest = 1e-16 * float(mass.sum())
-    for _ in range(4 * left.size):
-        source = int(left.argmax())
-        path = _path(source, left, room) if left[source] > smallest else []
-        if not path:
-            break
-        narrow = min(room[one, other] for one, other in pairwise(path))
-        push(path, min(left[source], -left[path[-1]], narrow))
-    return taken
-
-
-def _path(source: int, left: Vector, room: NDArray[np.float64]) -> list[int]:
-    """Return a shortest path, through what room there is, to a class that has too little."""
-    before = np.full(left.size, -1)
-    before[source] = source
-    front = [source]
-    while front:
-        found = []
-        for one in front:
-            fresh = np.flatnonzero((room[one] > 0.0) & (before < 0))
-            before[fresh] = one
-            short = fresh[left[fresh] < 0.0]
-            if short.size:
-                path = [int(short[0])]
-                while path[-1] != source:
-                    path.append(int(before[path[-1]]))
-                return path[::-1]
-            found.extend(fresh.tolist())
-        front = found
-    return []

@@ -20,8 +20,8 @@ Matrix = NDArray[np.float64]
 
 RULES = ("weston_watkins", "crammer_singer")
 
-_PRODUCTS_PER_CALL = 64_000_000
-"""Stored values times classes that one compiled call works through: some 20 to 50 ms."""
+_PRODUCTS_PER_PASS = 64_000_000
+"""Stored values times classes that one call of a plain pass works through: some 20 to 50 ms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +98,20 @@ class MulticlassProblem:
         """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
         count = self.rows.count
         work = max(self.rows.view.nonzeros, count, 1) * self.stride
-        step = max(1, int(count * min(1.0, _PRODUCTS_PER_CALL / work)))
+        step = max(1, int(count * min(1.0, _PRODUCTS_PER_PASS / work)))
         for begin in range(0, count, step):
             yield begin, min(begin + step, count)
             self.rows.checkpoint()
 
-    def feasible(self, alpha: Any) -> tuple[CompressedDuals, Vector]:
-        """Return a dual-feasible β near the given one, and what is left of its residual."""
+    def in_range(self, alpha: Any) -> CompressedDuals:
+        """Return β brought into the range of the rule, example by example; without zeros."""
         beta = CompressedDuals.of(alpha)
         core.make_feasible(self.rule, *beta, self.label, self.cost, self.classes)
+        return beta if beta.values.all() else CompressedDuals.of(beta.sparse(self.classes))
+
+    def feasible(self, alpha: Any) -> tuple[CompressedDuals, Vector]:
+        """Return a dual-feasible β near the given one, and what is left of its residual."""
+        beta = self.in_range(alpha)
         if not self.free_intercept:
             return beta, np.zeros(self.classes)
         return beta, without_residual(beta, self.label, self.classes)
@@ -142,8 +147,6 @@ class MulticlassProblem:
             slack = 1.0 - scores[places, y][:, None] + scores
             slack[places, y] = 0.0
             if self.rule == "crammer_singer":
-                slack[slack < slack.max(axis=1, keepdims=True)] = 0.0
-                slack[places, y] = 0.0
                 first = slack.argmax(axis=1)
                 hit = slack[places, first] > 0.0
                 part = sp.csr_array(
@@ -185,7 +188,7 @@ class MulticlassProblem:
             return 1.0
         scale = linear / quadratic
         # Near the optimum the best multiple is one, up to what rounding and tolerance leave.
-        if scale <= 1.0 or 0.5 * (scale - 1.0) ** 2 * quadratic <= 1e-12 * linear:
+        if scale <= 1.0 or 0.5 * (scale - 1.0) * (scale - 1.0) * quadratic <= 1e-12 * linear:
             return min(scale, 1.0)
         if self.rule == "crammer_singer":
             used: Any = np.bincount(beta.owners, beta.values, self.rows.count)
