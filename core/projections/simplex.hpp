@@ -16,22 +16,51 @@
 
 namespace widemargin {
 
+// theta = largest + below. In two parts, for one number loses `below` where the largest is far
+// away: the projection does not change when all numbers are moved.
+struct Threshold {
+  double largest, below;
+};
+
 // The exact threshold of these numbers, which are reordered.
-inline double filtered_threshold(std::vector<double>& values, double radius) {
-  double theta = 0.0;
+inline Threshold filtered_threshold(std::vector<double>& values, double radius) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double value : values) largest = std::max(largest, value);
+  // theta >= largest - radius: what is below that is out, however far.
+  std::size_t kept = 0;
+  for (const double value : values) {
+    values[kept] = value - largest;
+    kept += value - largest > -radius ? 1 : 0;
+  }
+  if (kept == 0) return {largest, -radius};  // not finite
   while (true) {
+    values.resize(kept);
     double sum = 0.0;
     for (const double value : values) sum += value;
-    theta = (sum - radius) / static_cast<double>(values.size());
-    std::size_t kept = 0;
+    const double below = (sum - radius) / static_cast<double>(values.size());
+    kept = 0;
     for (const double value : values) {
       values[kept] = value;
-      kept += value > theta ? 1 : 0;
+      kept += value > below ? 1 : 0;
     }
     // The largest survives even where rounding says otherwise.
-    if (kept == values.size() || kept == 0) return theta;
-    values.resize(kept);
+    if (kept == values.size() || kept == 0) return {largest, below};
   }
+}
+
+// A maximum in sixteen chains, so that it can be kept in vector registers.
+inline double lane_maximum(const double* values, std::int64_t count) {
+  constexpr int lanes = 16;
+  double largest[lanes];
+  std::fill_n(largest, lanes, -std::numeric_limits<double>::infinity());
+  std::int64_t j = 0;
+  for (; j + lanes <= count; j += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      largest[lane] = std::max(largest[lane], values[j + lane]);
+    }
+  }
+  for (; j < count; ++j) largest[0] = std::max(largest[0], values[j]);
+  return *std::max_element(largest, largest + lanes);
 }
 
 struct Survivor {
@@ -53,7 +82,10 @@ bool project_sparsely(const double* m, std::int64_t count, double radius, double
   for (std::int64_t i = stride / 2; i < count; i += stride) {
     values.push_back(size(m[i]));
   }
-  const double bound = filtered_threshold(values, radius);
+  const Threshold sampled = filtered_threshold(values, radius);
+  // Lowered by what rounding can do, so that it is one.
+  const double bound = sampled.largest + sampled.below -
+                       4e-16 * (std::abs(sampled.largest) + std::abs(sampled.below));
   // 2) who is above it, by blocks of which most have nobody
   std::vector<Survivor> above;
   const auto limit = static_cast<std::size_t>(count / 16 + 4096);
@@ -62,7 +94,7 @@ bool project_sparsely(const double* m, std::int64_t count, double radius, double
     const std::int64_t length = std::min(block, count - begin);
     const double* v = m + begin;
     double largest[lanes], sums[lanes] = {};
-    std::fill_n(largest, lanes, bound);
+    std::fill_n(largest, lanes, -std::numeric_limits<double>::infinity());
     std::int64_t j = 0;
     for (; j + lanes <= length; j += lanes) {
       for (int lane = 0; lane < lanes; ++lane) {
@@ -81,22 +113,22 @@ bool project_sparsely(const double* m, std::int64_t count, double radius, double
         largest[lane] = std::max(largest[lane], largest[lane + half]);
       }
     }
-    if (largest[0] > bound) {
+    if (largest[0] >= bound) {
       for (j = 0; j < length; ++j) {
-        if (size(v[j]) > bound) above.push_back({begin + j, v[j]});
+        if (size(v[j]) >= bound) above.push_back({begin + j, v[j]});
       }
       if (above.size() > limit) return false;
     }
   }
   *total = sum;
-  // 3) exact, on the survivors; nobody above the bound of a sample means the bound is the answer
+  // 3) exact, on the survivors
   values.clear();
   for (const Survivor& one : above) {
     values.push_back(size(one.value));
   }
-  const double theta = values.empty() ? bound : filtered_threshold(values, radius);
+  const Threshold theta = filtered_threshold(values, radius);
   for (const Survivor& one : above) {
-    const double rest = size(one.value) - theta;
+    const double rest = (size(one.value) - theta.largest) - theta.below;
     if (rest > 0.0) out[one.place] = Absolute ? std::copysign(rest, one.value) : rest;
   }
   return true;
@@ -107,9 +139,21 @@ inline double project_simplex(const double* m, std::int64_t count, double radius
   double total = 0.0;
   if (count == 0 || project_sparsely<false>(m, count, radius, out, &total)) return total;
   const double infinity = std::numeric_limits<double>::infinity();
+  const double largest = lane_maximum(m, count);
+  std::vector<double> moved;
+  if (std::abs(largest) > radius) {
+    // Far away: from the largest, the numbers keep their digits; what is two radii below is zero.
+    moved.resize(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      moved[static_cast<std::size_t>(i)] = std::max(-2.0 * radius, m[i] - largest);
+    }
+    for (std::int64_t i = 0; i < count; ++i) total += m[i];
+    m = moved.data();
+  }
   const BoxTerms terms{m,    {nullptr, 1.0}, {nullptr, 1.0}, {nullptr, 0.0}, {nullptr, infinity},
                        count};
-  return project_box(terms, radius, out).missing;
+  const double missing = project_box(terms, radius, out).missing;
+  return moved.empty() ? missing : total;
 }
 
 inline double project_l1_ball(const double* m, std::int64_t count, double radius, double* out) {

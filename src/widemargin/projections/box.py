@@ -53,30 +53,72 @@ def project_box(
     array([0.7, 0.3, 0. ])
     """
     x = vector("x", x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_infinite("x", x, float(x.sum()))
     low, lowest = _parameter("lower", lower, x.size)
     high, highest = _parameter("upper", upper, x.size)
     signs, sign = _parameter("coefficients", coefficients, x.size)
     heavy, weight = _parameter("weights", weights, x.size)
     if not np.all((lowest if low is None else low) <= (highest if high is None else high)):
         raise ValueError("lower must nowhere exceed upper")
-    if lowest == np.inf or highest == -np.inf:
+    if _largest(lowest, low) == np.inf or _smallest(highest, high) == -np.inf:
         raise ValueError("lower must be below infinity and upper above minus infinity")
-    if not np.isfinite(sign if signs is None else signs @ signs):
+    reach = max(_largest(sign, signs), -_smallest(sign, signs))
+    if not np.isfinite(reach):
         raise ValueError("coefficients must be finite")
-    if not np.min(weight if heavy is None else heavy) > 0.0:
-        raise ValueError("weights must be positive")
+    if not _smallest(weight, heavy) > 0.0 or not np.isfinite(_largest(weight, heavy)):
+        raise ValueError("weights must be positive and finite")
     level = float(level)
+    if not np.isfinite(level):
+        raise ValueError(f"level must be a finite number; got {level!r}")
+    # Multiples of the equation and of the weights say the same.
+    if reach > 0.0 and not 1e-60 < reach < 1e60:
+        signs, sign, level = _scaled(signs, reach), sign / reach, level / reach
+    else:
+        reach = 1.0
+    heaviest = _largest(weight, heavy)
+    if x.size and not 1e-60 < heaviest < 1e60:
+        heavy, weight = _scaled(heavy, heaviest), weight / heaviest
     out = np.empty_like(x)
-    _, missing, size = core.project_box(
-        x, heavy, weight, signs, sign, low, lowest, high, highest, level, out
-    )
-    refuse_infinite("x", x, missing)
+    middle, found = x, np.inf
+    for _ in range(4):
+        theta, missing, size = core.project_box(
+            middle, heavy, weight, signs, sign, low, lowest, high, highest, level, out
+        )
+        if abs(missing) <= 1e-12 * (size + abs(level)) or not abs(missing) < found:
+            break
+        # Where x is far away, θ loses the digits that the equation needs. The answer is the same
+        # for x + θ·coefficients/weights, which is near.
+        found = abs(missing)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = (sign if signs is None else signs) / (weight if heavy is None else heavy)
+            moved = np.ascontiguousarray(middle + theta * slope)
+        if not np.isfinite(moved).all():
+            break
+        middle = moved
     if not abs(missing) <= 1e-9 * (size + abs(level)):
         raise ValueError(
             f"no point of the box satisfies the equation: its left side comes no nearer to the "
-            f"level {level:g} than {level - missing:g}"
+            f"level {reach * level:g} than {reach * (level - missing):g}"
         )
     return out
+
+
+def _largest(number: float, array: Vector | None) -> float:
+    """Return the largest of them; of no entries, a number that offends nobody."""
+    if array is None:
+        return number
+    return float(array.max()) if array.size else 0.0
+
+
+def _smallest(number: float, array: Vector | None) -> float:
+    if array is None:
+        return number
+    return float(array.min()) if array.size else 1.0
+
+
+def _scaled(array: Vector | None, size: float) -> Vector | None:
+    return None if array is None else array / size
 
 
 def _parameter(name: str, value: Any, count: int) -> tuple[Vector | None, float]:
