@@ -65,8 +65,14 @@ class BlockDuals {
     list.count = kept;
   }
 
+  bool same(const BlockDuals& other, std::int64_t i) const {
+    const std::int32_t n = count(i);
+    return n == other.count(i) && std::equal(classes(i), classes(i) + n, other.classes(i)) &&
+           std::equal(values(i), values(i) + n, other.values(i));
+  }
+
   void copy_from(const BlockDuals& other, std::int64_t i) {
-    assign(i, other.classes(i), other.values(i), other.count(i));
+    if (!same(other, i)) assign(i, other.classes(i), other.values(i), other.count(i));
   }
 
   std::int64_t total() const {

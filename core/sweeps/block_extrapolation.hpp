@@ -105,6 +105,7 @@ double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIter
   ListedPair pair(stride);
   std::vector<std::int64_t> movers;
   for (std::int64_t t = 0; t < span_count; ++t) {
+    if (iterate.duals->same(before, span[t])) continue;
     pair.read(*iterate.duals, before, span[t]);
     if (pair.differs) {
       movers.push_back(span[t]);

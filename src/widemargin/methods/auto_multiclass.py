@@ -72,13 +72,13 @@ class AutoMulticlass:
 def sweep_seconds(problem: MulticlassProblem) -> float:
     """Predict what a sweep over all examples costs; nanoseconds of one core of 2023."""
     rows = problem.rows
-    return 1e-9 * (0.6 * rows.view.nonzeros * problem.stride + 200.0 * rows.count) + 2e-4
+    return 1e-9 * (0.2 * rows.view.nonzeros * problem.stride + 80.0 * rows.count) + 1e-4
 
 
 def newton_seconds(problem: MulticlassProblem, side: int) -> float:
     """Predict what the Newton steps cost, in the same currency."""
     rows = problem.rows
     entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
-    passes = 0.6 * rows.view.nonzeros * problem.stride + rows.count * (600.0 + 6.0 * problem.stride)
-    matrix = 0.2 * rows.count * 4.0 * entries * entries + 0.05 * side**3 / 3.0
+    passes = 0.4 * rows.view.nonzeros * problem.stride + rows.count * (300.0 + 4.0 * problem.stride)
+    matrix = 0.1 * rows.count * 4.0 * entries * entries + 0.05 * side**3 / 3.0
     return _NEWTON_STEPS * (1e-9 * (passes + matrix) + 2e-4)

@@ -23,6 +23,9 @@ _FINE = 1e-7
 _EXTRAPOLATE_AFTER = 8
 """Visited values per feature after which the search along the sweeps is worth its price."""
 
+_PASSES_BETWEEN = 2
+"""Passes over the active examples between two searches: reading all the lists costs about one."""
+
 _REOPEN = 20
 """Steps after which all examples are visited again where the intercept is free."""
 
@@ -100,7 +103,8 @@ class BlockDualCD:
         # 2) extrapolate along the sweeps since the last time, once they have cost more than it
         state.since_extrapolation += visited
         entries = state.since_extrapolation * state.mean_entries
-        if entries >= _EXTRAPOLATE_AFTER * state.weights.shape[0]:
+        rested = state.since_extrapolation >= _PASSES_BETWEEN * state.active
+        if rested and entries >= _EXTRAPOLATE_AFTER * state.weights.shape[0]:
             self._extrapolate(state)
 
         # 3) judge; open up again when the active examples are done
