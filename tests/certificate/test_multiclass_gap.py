@@ -27,7 +27,9 @@ SOLVERS = [
 
 
 def test_every_solver_is_tested() -> None:
-    assert {*solvers_for(MulticlassProblem)} - {"auto"} == {solver for solver, _ in SOLVERS}
+    """The Frank-Wolfe methods have tests of their own."""
+    names = {name for name in solvers_for(MulticlassProblem) if not name.endswith("frank_wolfe")}
+    assert names - {"auto"} == {solver for solver, _ in SOLVERS}
 
 
 @pytest.mark.parametrize("rule", RULES)
