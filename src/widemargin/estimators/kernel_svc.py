@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from widemargin.data.gram import Gram, Kernel
 from widemargin.data.semidefinite import refuse_what_is_no_kernel
 from widemargin.data.validation import check_sample_weight, class_costs, encode_labels, plain
+from widemargin.estimators.arguments import check_count, check_number, check_positive
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.certificate import Certificate
@@ -247,25 +249,18 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
 
     def _check_arguments(self) -> None:
         for name in ("C", "tol", "memory"):
-            if not _is_positive(getattr(self, name)):
-                raise ValueError(
-                    f"{name} must be a positive finite number; got {getattr(self, name)!r}"
-                )
-        if self.time_limit is not None and not _is_positive(self.time_limit):
-            raise ValueError(
-                f"time_limit must be a positive finite number or None; got {self.time_limit!r}"
-            )
+            check_positive(name, getattr(self, name))
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
         for name in ("max_iter", "degree"):
-            value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if not whole or value < 1:
-                raise ValueError(f"{name} must be a positive integer; got {value!r}")
-        if not _is_real(self.coef0):
-            raise ValueError(f"coef0 must be a finite number; got {self.coef0!r}")
-        named = isinstance(self.gamma, str) and self.gamma in ("scale", "auto")
-        if not named and not _is_positive(self.gamma):
-            raise ValueError(
-                f"gamma must be 'scale', 'auto' or a positive finite number; got {self.gamma!r}"
+            check_count(name, getattr(self, name))
+        check_number("coef0", self.coef0, math.isfinite, "a finite number")
+        if not isinstance(self.gamma, str) or self.gamma not in ("scale", "auto"):
+            check_number(
+                "gamma",
+                self.gamma,
+                lambda v: v > 0.0 and math.isfinite(v),
+                "'scale', 'auto' or a positive finite number",
             )
         if not (self.fit_intercept is None or isinstance(self.fit_intercept, bool | np.bool_)):
             raise ValueError(
@@ -389,15 +384,6 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
         return tags
-
-
-def _is_real(value: Any) -> bool:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    return real and bool(np.isfinite(float(value)))
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_real(value) and float(value) > 0.0
 
 
 def _rounding(X: Any) -> float:
