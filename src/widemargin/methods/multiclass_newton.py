@@ -37,7 +37,10 @@ _SOLVED = 0.1
 """A smoothed problem counts as solved when the gradient's share of the gap is below this."""
 
 _PATIENCE = 40
-"""Steps without a better gap after which no further progress is expected."""
+"""Steps around one centre, with neither gap nor gradient better, after which it is given up."""
+
+_CENTRES_PATIENCE = 20
+"""Centres without a better gap after which no further progress is expected."""
 
 _GOOD_RATE = 0.3
 """Moving the centre should cut the mismatch to this; if it does not, the interval is halved."""
@@ -82,7 +85,10 @@ class MulticlassNewtonState:
     gap: float = np.inf
     last_mismatch: float = 0.0
     best_gap: float = np.inf
+    best_here: float = np.inf
+    best_decrement: float = np.inf
     stalled_steps: int = 0
+    stalled_centres: int = 0
     steps_here: int = 0
 
     @property
@@ -143,7 +149,7 @@ class MulticlassNewton:
             core.BlockDuals(n, k),
             core.Ties(),
             np.zeros_like(weights),
-            width=2.5 if warm is None else 0.5,
+            width=_first_width(problem) if warm is None else 0.5,
         )
         state.scores = self._scores(state, weights)
         self._evaluate(state)
@@ -219,12 +225,13 @@ class MulticlassNewton:
     def _recentre(self, state: MulticlassNewtonState, at_zero: float) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         gap, mismatch = state.gap, state.mismatch
-        state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
-        state.best_gap = min(gap, state.best_gap)
-        state.finished = state.stalled_steps >= _PATIENCE
+        better = gap <= 0.9 * state.best_here or -at_zero <= 0.9 * state.best_decrement
+        state.stalled_steps = 0 if better else state.stalled_steps + 1
+        state.best_here = min(gap, state.best_here)
+        state.best_decrement = min(-at_zero, state.best_decrement)
         state.steps_here += 1
         small = products(state.problem) <= SMALL_PROBLEM
-        if small and gap > _LAST_DIGITS * state.primal and state.stalled_steps < 4:
+        if small and gap > _LAST_DIGITS * state.primal and state.stalled_centres < 4:
             state.expected_gap = np.inf
         if gap - mismatch <= _SOLVED * mismatch or not at_zero < 0.0:
             if state.steps_here == 1 and gap <= 0.01 * state.primal:
@@ -232,12 +239,27 @@ class MulticlassNewton:
             elif mismatch > _GOOD_RATE * state.last_mismatch > 0.0:
                 state.width *= 0.5
             state.width = max(state.width, 1e-6)
-            state.last_mismatch, state.steps_here = mismatch, 0
+            state.last_mismatch, state.steps_here, state.stalled_steps = mismatch, 0, 0
+            state.stalled_centres = state.stalled_centres + 1 if gap > 0.9 * state.best_gap else 0
+            state.best_gap = min(gap, state.best_gap)
+            state.best_here = state.best_decrement = np.inf
             every = np.arange(state.problem.rows.count)
             state.center.copy_from(state.duals, every)
             expected = state.expected_gap
             self._evaluate(state)
             state.expected_gap = expected
+        state.finished = (
+            state.stalled_steps >= _PATIENCE or state.stalled_centres >= _CENTRES_PATIENCE
+        )
+
+
+def _first_width(problem: MulticlassProblem) -> float:
+    """Return an interval of 2.5 margins, or more: q = ‖x‖² keeps the first problem well-behaved.
+
+    A narrow interval at a large C makes it so stiff that Newton's steps get nowhere.
+    """
+    stiffness = problem.cost * problem.rows.norms
+    return max(2.5, float(stiffness.mean())) if stiffness.size else 2.5
 
 
 def _penalised(weights: Matrix, features: int) -> Matrix:
