@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from oracle_multiclass import RULES, MulticlassOracle, make_classes
 from widemargin import LinearSVC
 from widemargin.data.rows import Rows
 from widemargin.kernels import core
+from widemargin.methods.auto_multiclass import AutoMulticlass
 from widemargin.methods.base import Settings
 from widemargin.methods.block_state import BlockState
 from widemargin.methods.multiclass_newton import MulticlassNewton
@@ -43,6 +45,15 @@ def test_shark_goes_on_below_its_first_threshold(intercept: bool) -> None:
     ).fit(X, y)
     assert model.status_ == ["converged"]
     MulticlassOracle(X, y, np.full(y.size, 100.0), "weston_watkins", intercept).check(model, 1e-4)
+
+
+def test_auto_counts_rows_that_hold_nothing() -> None:
+    """Empty rows have scores too: many of them are no small problem."""
+    label = (np.arange(9000) % 3).astype(np.int32)
+    X = sp.csr_array((np.ones(30), (np.arange(30), np.arange(30) % 2)), shape=(9000, 2))
+    many = MulticlassProblem(Rows.of(X), label, np.ones(9000), 3, "weston_watkins", False)
+    assert AutoMulticlass().first(many, None, 1e-4).name == "block_dual_cd"
+    assert AutoMulticlass().first(problem(), None, 1e-4).name == "proximal_newton"
 
 
 def test_newton_refuses_what_does_not_fit_into_memory() -> None:

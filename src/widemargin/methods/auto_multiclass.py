@@ -1,9 +1,9 @@
 """``solver="auto"`` for the multiclass problems: sweeps first, Newton steps where they pay.
 
 Block dual descent starts. It estimates the gap of each sweep for free; from the rate at which that
-falls follows how many sweeps the tolerance will take. Where all weights together are few, the state
-goes to ``proximal_newton`` as soon as that is predicted to be cheaper from there. Predictions count
-operations and never look at the clock.
+falls follows how many sweeps the tolerance will take. Where all weights together are few enough for
+one factorised matrix, the state goes to ``proximal_newton`` as soon as that is predicted to be
+cheaper from there. Predictions count operations and never look at the clock.
 """
 
 from __future__ import annotations
