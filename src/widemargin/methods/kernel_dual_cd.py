@@ -131,11 +131,12 @@ class KernelDualCD:
     def _descend_everywhere(self, state: KernelDualCDState, gradient: Vector) -> None:
         """Descend with all of K at hand; the scores come out of the gradient."""
         problem = state.problem
-        n = problem.gram.count
+        n, whole = problem.gram.count, problem.gram.whole
+        assert whole is not None
         alpha = state.alpha.copy()
         steps = max(200, _WORK_PER_CALL // max(1, n))
         violation = core.descend_working_set(
-            problem.gram.whole,
+            whole,
             problem.y,
             state.shift,
             state.upper,
