@@ -44,7 +44,7 @@ def project_simplex(x: Any, radius: float = 1.0) -> Vector:
 
 
 def project_l1_ball(x: Any, radius: float = 1.0) -> Vector:
-    """Project onto the ball {Σ |a_i| ≤ radius}.
+    """Project onto the ball {‖a‖₁ ≤ radius}.
 
     Parameters
     ----------
