@@ -75,7 +75,6 @@ def test_time_limit(rule: str, solver: str) -> None:
     assert model.certificate_.dual <= model.certificate_.primal
 
 
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("rule", RULES)
 def test_interrupt(rule: str) -> None:
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))

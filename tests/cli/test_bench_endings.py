@@ -33,7 +33,6 @@ def test_the_output_folder_is_made_first(run, folder, monkeypatch):
     assert run(*ARGUMENTS, "--output", "taken")[0] == 2
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c(run, folder, monkeypatch):
     from widemargin.laboratory import compare
 

@@ -40,7 +40,6 @@ def test_one_proof_serves_all_runs() -> None:
     assert alone.seconds_to("toy", "scikit_learn") == np.inf
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_the_comparison_and_keeps_what_there_is() -> None:
     begun: list[str] = []
 
