@@ -28,7 +28,8 @@ _FEW_CHANGES = 0.3
 _SAMPLE_PER_WEIGHT = 10
 _SAMPLE_GROWTH = 4
 _LAST_PER_WEIGHT = 50
-"""Rows a weight that the largest sample should have; with fewer in a quarter it is a third."""
+"""Rows a weight that the largest sample should have; with fewer in a quarter it is a third, unless
+the rows are so few that the steps on all of them cost no more."""
 
 SAMPLE_ERROR = 2.0
 """A sample is left when a step gains less than this times its statistical error, d/m of P."""
@@ -258,7 +259,7 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
     smallest = max(_SAMPLE_PER_WEIGHT * weights, 500)
     random = np.random.default_rng(seed)
     size = count // _SAMPLE_GROWTH
-    if size < _LAST_PER_WEIGHT * weights:
+    if size < _LAST_PER_WEIGHT * weights and count >= 2 * _LAST_PER_WEIGHT * weights:
         size = count // 3
     while size >= smallest:
         # One row from each of `size` equal stretches: as random as it needs to be, in order, and
