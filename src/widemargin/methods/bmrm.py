@@ -8,6 +8,7 @@ point Σ α_t β_t and the model's minimum is a dual value: the method's own gap
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -63,7 +64,7 @@ class BMRMState:
         return Point(self.best.w, self.best.b, self.alpha)
 
 
-class _BMRM:
+class _BMRM(ABC):
     """What both variants share: a tangent at w, then a new minimiser of the model."""
 
     name = "bmrm"
@@ -104,8 +105,9 @@ class _BMRM:
         state.expected_gap = max(gap, 0.0) / state.best_primal if state.best_primal > 0 else np.inf
         state.finished = gap <= 1e-14 * state.best_primal
 
+    @abstractmethod
     def _minimise(self, state: BMRMState, tangent: Tangent) -> None:
-        raise NotImplementedError
+        """Move to the minimiser of the model with one more tangent."""
 
 
 class BMRMLineSearch(_BMRM):

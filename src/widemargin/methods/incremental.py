@@ -10,6 +10,7 @@ shortens what is left of the drift.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -88,7 +89,7 @@ class IncrementalState:
         return self.best
 
 
-class Incremental:
+class Incremental(ABC):
     """Sweeps of one kind; the subclasses name it and say how a sweep is cut and how steps start."""
 
     name: str
@@ -109,9 +110,9 @@ class Incremental:
             )
         return None
 
+    @abstractmethod
     def batch_of(self, problem: RobustProblem) -> int:
         """Return how many examples go between two summed iterates."""
-        raise NotImplementedError
 
     def start(
         self, problem: RobustProblem, warm: Point | None, settings: Settings
