@@ -166,6 +166,13 @@ def class_costs(
     return cost
 
 
+def check_every_class(classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> None:
+    """Refuse costs that leave a class without any example."""
+    for place, label in enumerate(classes):
+        if not cost[codes == place].any():
+            raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+
+
 def _class_weights(
     class_weight: Any, classes: NDArray[Any], codes: NDArray[Any], sample_weight: Vector
 ) -> Vector:

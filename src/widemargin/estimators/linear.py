@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.data.rows import Rows
 from widemargin.data.validation import (
+    check_every_class,
     check_sample_weight,
     class_costs,
     encode_labels,
@@ -88,9 +89,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         classes, codes = encode_labels(y)
         cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
         if weight is not None or self.class_weight is not None:
-            for place, label in enumerate(classes):
-                if not cost[codes == place].any():
-                    raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+            check_every_class(classes, codes, cost)
 
         # 2) one problem a class, or one for two classes, or one for all
         if penalised:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from abc import abstractmethod
 from contextlib import ExitStack
 from typing import Any
@@ -11,12 +10,17 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.data.rows import Rows
-from widemargin.data.validation import check_sample_weight, encode_labels, plain, validate_rows
+from widemargin.data.validation import (
+    check_every_class,
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+    validate_rows,
+)
+from widemargin.estimators.arguments import check_number, check_positive
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.methods.auto_binary import SMALL_PROBLEM
 from widemargin.methods.stacked_newton import LARGEST_FACTORISED
@@ -26,6 +30,7 @@ from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
 from widemargin.selection.search import Limits, Search, automatic_Cs, go_on
+from widemargin.selection.splits import check_splits, splits_of
 from widemargin.selection.stopping import LARGEST_C, GradientRule
 
 Vector = NDArray[np.float64]
@@ -35,6 +40,9 @@ SOLVED_TO = 0.1
 
 SMALL_TOL = 1e-7
 """The folds of small problems are solved to at most this."""
+
+CERTIFIED = ("error_bound_", "certified_", "band_", "n_solved_")
+"""Attributes that only a certified choice leaves."""
 
 
 class LinearClassifierCV(LinearClassifier):
@@ -73,6 +81,8 @@ class LinearClassifierCV(LinearClassifier):
         self
         """
         data = self._data(X, y, sample_weight, groups)
+        for name in CERTIFIED:
+            self.__dict__.pop(name, None)
         if self.certify is not None:
             self._certified(data, X, y, sample_weight)
             return self
@@ -89,8 +99,9 @@ class LinearClassifierCV(LinearClassifier):
         """Go on where the search stopped, with a stricter tolerance (WARM, §III.3).
 
         The fold solutions at the last C are the start; that C and larger ones are looked at with
-        the new tolerance, for the folds' problems and for the rule that ends the search. What was
-        seen before stays part of the choice.
+        the new tolerance, for the folds' problems and for the rule that ends the search. With a
+        grid ``Cs`` these are its values that were not looked at. What was seen before stays part
+        of the choice.
 
         Parameters
         ----------
@@ -104,8 +115,9 @@ class LinearClassifierCV(LinearClassifier):
         self
         """
         check_is_fitted(self)
-        if not (isinstance(tol, numbers.Real) and 0.0 < float(tol) < math.inf):
-            raise ValueError(f"tol must be a positive finite number; got {tol!r}")
+        check_positive("tol", tol)
+        if hasattr(self, "certified_"):
+            raise ValueError("continue_search goes on with a plain search, not a certified one")
         data = self._data(X, y, sample_weight, groups)
         if self.fold_coef_.shape != (
             len(data.splits),
@@ -116,15 +128,14 @@ class LinearClassifierCV(LinearClassifier):
         engine, search = self._engine(data), self._seen()
         last = search.Cs[-1]
         engine.restart(last, self.fold_coef_, self.fold_intercept_)
-        largest = LARGEST_C if self.Cs is None else float(check_Cs(self.Cs)[-1])
-        count = max(0, math.floor(math.log2(largest / last) + 1e-9))
-        Cs = iter([last * 2.0**step for step in range(count + 1)])
-        fresh = Search()
-        self._look(data, engine, fresh, Cs, GradientRule(float(tol)), float(tol), X, y)
-        # The last C was solved anew, to the stricter tolerance.
-        for name in ("Cs", "scores", "primal", "dual", "passes", "seconds"):
-            setattr(search, name, getattr(search, name)[:-1] + getattr(fresh, name))
-        search.reason = fresh.reason
+        if self.Cs is None:
+            count = max(0, math.floor(math.log2(LARGEST_C / last) + 1e-9))
+            Cs, rule = last * 2.0 ** np.arange(count + 1), GradientRule(float(tol))
+        else:
+            given = check_Cs(self.Cs)
+            Cs, rule = np.append(last, given[given > last]), None
+        # The last C comes again, to be solved to the stricter tolerance.
+        self._look(data, engine, search, iter(Cs), rule, float(tol), X, y)
         self._finish(data, engine, search, X, y, sample_weight)
         return self
 
@@ -134,38 +145,28 @@ class LinearClassifierCV(LinearClassifier):
         rows, y = validate_rows(self, X, y)
         weight = check_sample_weight(sample_weight, rows.count)
         classes, codes = encode_labels(y)
-        if weight is not None:
-            for place, label in enumerate(classes):
-                if not weight[codes == place].any():
-                    raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+        cost = class_costs(1.0, classes, codes, self.class_weight, weight)
+        check_every_class(classes, codes, cost)
         if isinstance(self.fit_intercept, str):
             rows = rows.with_constant(float(self.intercept_scaling))
             free = False
         else:
             free = bool(self.fit_intercept)
-        splitter = check_cv(self.cv, np.asarray(y), classifier=True)
-        splits = [
-            (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
-            for train, test in splitter.split(np.empty((rows.count, 0)), np.asarray(y), groups)
-        ]
+        splits = splits_of(self.cv, np.asarray(y), groups)
         folds = Folds(rows, classes, codes, splits, weight, self.class_weight, loss, free)
-        _check_splits(folds)
+        check_splits(folds)
         return folds
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        if not (isinstance(self.search_tol, numbers.Real) and 0.0 < self.search_tol < math.inf):
-            raise ValueError(
-                f"search_tol must be a positive finite number; got {self.search_tol!r}"
-            )
+        check_positive("search_tol", self.search_tol)
         if self.certify is not None:
-            if not (isinstance(self.certify, numbers.Real) and 0.0 < self.certify < 1.0):
-                raise ValueError(f"certify must be between 0 and 1; got {self.certify!r}")
+            check_number("certify", self.certify, lambda v: 0.0 < v < 1.0, "between 0 and 1")
             if self.scoring not in (None, "accuracy"):
                 raise ValueError(
                     "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
                 )
-            if self.fit_intercept is True:
+            if not isinstance(self.fit_intercept, str) and self.fit_intercept:
                 raise ValueError(
                     "a certified choice needs fit_intercept='penalised' or False: the bound on the "
                     "solution's distance does not hold for an intercept that is not penalised"
@@ -238,6 +239,9 @@ class LinearClassifierCV(LinearClassifier):
 
     def _seen(self) -> Search:
         columns = self.path_
+        w = self.coef_
+        if isinstance(self.fit_intercept, str):
+            w = np.column_stack([w, self.intercept_ / float(self.intercept_scaling)])
         return Search(
             [float(C) for C in self.Cs_],
             list(self.scores_),
@@ -245,6 +249,7 @@ class LinearClassifierCV(LinearClassifier):
             list(columns["dual"]),
             list(columns["passes"]),
             list(columns["seconds"]),
+            start=(w, self.intercept_),
         )
 
     def _finish(
@@ -252,6 +257,8 @@ class LinearClassifierCV(LinearClassifier):
     ) -> None:
         """Keep what the search has seen and train at the best C."""
         best = search.best
+        if np.isnan(search.scores[best]).any():
+            raise ValueError(f"scoring={self.scoring!r} gave no number at any C")
         self.Cs_ = np.array(search.Cs)
         self.scores_ = np.array(search.scores)
         self.C_ = float(search.Cs[best])
@@ -267,16 +274,16 @@ class LinearClassifierCV(LinearClassifier):
             "seconds": np.array(search.seconds),
         }
         self.fold_coef_, self.fold_intercept_ = engine.weights()
-        self._train(folds.rows, X, y, sample_weight)
+        assert search.start is not None
+        self._train(folds, *search.start, X, y, sample_weight)
 
-    def _train(self, rows: Rows, X: Any, y: Any, sample_weight: Any) -> None:
-        """Train at the chosen C, starting between the folds' solutions."""
-        final = self._at(self.C_, warm_start=True)
-        weights = self.fold_coef_.mean(axis=0)
-        final.classes_ = encode_labels(y)[0]
-        final.coef_ = np.ascontiguousarray(weights[:, : rows.features])
-        final.intercept_ = self._intercepts(weights, self.fold_intercept_.mean(axis=0))
-        final.dual_coef_ = np.empty((weights.shape[0], 0))
+    def _train(
+        self, folds: Folds, w: Vector, b: Vector, X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        """Train at the chosen C, starting between the folds' solutions there."""
+        final = self._fitted(folds, w, b)
+        final.set_params(C=self.C_, warm_start=True)
+        final.dual_coef_ = np.empty((w.shape[0], 0))
         final.fit(X, y, sample_weight=sample_weight)
         for name in (
             "classes_",
@@ -318,24 +325,6 @@ class LinearClassifierCV(LinearClassifier):
         result = certified_choice(
             folds, engine, values, float(self.certify), self._limits(folds, 1e-2)
         )
-        self.error_bound_ = result.bound
-        self.certified_ = result.certified
-        self.band_ = result.band
-        self.n_solved_, self.n_interpolated_ = result.solved, result.interpolated
+        self.error_bound_, self.certified_ = result.bound, result.certified
+        self.band_, self.n_solved_ = result.band, result.solved
         self._finish(folds, engine, result.search, X, y, sample_weight)
-
-
-def _check_splits(folds: Folds) -> None:
-    if not folds.splits:
-        raise ValueError("cv gave no folds")
-    for place, (train, test) in enumerate(folds.splits):
-        if train.size == 0 or test.size == 0:
-            raise ValueError(f"fold {place} of cv trains on or holds out no rows at all")
-        weighted = train if folds.weight is None else train[folds.weight[train] > 0.0]
-        present = np.unique(folds.codes[weighted])
-        if present.size < folds.classes.size:
-            missing = np.setdiff1d(np.arange(folds.classes.size), present)
-            raise ValueError(
-                f"fold {place} of cv trains on no example of class "
-                f"{plain(folds.classes[missing[0]])!r}; use fewer folds or a stratified splitter"
-            )

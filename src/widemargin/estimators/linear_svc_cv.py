@@ -21,10 +21,10 @@ class LinearSVCCV(LinearClassifierCV):
     Parameters
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-    Cs : array-like, optional
-        Values of C to look at. By default a search: from a C so small that smaller ones change
-        nothing, doubling, until over three values of C the solutions no longer change, at most to
-        1024.
+    Cs : array-like or int, optional
+        Values of C to look at; an integer means as many from 1e-4 to 1e4. By default a search: from
+        a C so small that smaller ones change nothing, doubling, until over three values of C the
+        solutions no longer change, at most to 1024.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
     scoring : str or callable, optional

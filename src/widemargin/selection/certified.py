@@ -63,7 +63,6 @@ class CertifiedChoice:
     certified: bool
     band: tuple[Vector, Vector, Vector]
     solved: int
-    interpolated: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +273,7 @@ def certified_choice(
         found = images(engine)
         share[0] = float(min(np.min(i.ww) for i in found) / np.max(solved.primal))
         scores = scorer(solved)
-        search.add(solved, scores, time.perf_counter() - started)
+        search.add(engine, solved, scores, time.perf_counter() - started)
         lengths = [reach(i, c, n) for i, c, n in zip(found, codes, norms, strict=True)]
         down, up = (np.concatenate(part) for part in zip(*lengths, strict=True))
         anchors.append(Anchor(x, down, up, 1.0 - float(np.mean(scores))))

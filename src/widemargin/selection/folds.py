@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -98,21 +99,32 @@ class Solved:
 
     @property
     def passes(self) -> float:
-        """Passes over the data, on average over the runs' shares of the problems."""
+        """Passes over the data, summed over the runs; one of stacked folds serves all of them."""
         return float(sum(s.passes for s in self.solutions))
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the problems are worked on."""
+    """How hard the problems are worked on.
+
+    Attributes
+    ----------
+    deadline : float or None
+        When all of them must have ended, by ``time.perf_counter``.
+    """
 
     tol: float
     max_iter: int
-    time_limit: float | None
+    deadline: float | None
     seed: int
     threads: int
     interrupt: Interrupt
     callback: Callable[[Record], object] | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left for a run that begins now."""
+        return None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
 
     @property
     def callbacks(self) -> list[Callable[[Record], object]]:
@@ -136,6 +148,9 @@ class Engine(Protocol):
 
     def restart(self, C: float, w: Vector, b: Vector) -> None:
         """Go on from weights that were found at C."""
+
+    def step_back(self) -> None:
+        """Forget the latest C, whose solutions were not finished."""
 
 
 def minority(signed: Vector) -> Vector:
@@ -161,7 +176,10 @@ class StackedFolds:
                 signed = np.zeros((count, lanes))
                 for lane, fold in enumerate(members):
                     train = self.folds.splits[fold][0]
-                    signed[train, lane] = signs[train] * self.folds.cost(train)
+                    # Summed: a row may be drawn more than once.
+                    signed[:, lane] = np.bincount(
+                        train, signs[train] * self.folds.cost(train), minlength=count
+                    )
                 self.groups.append(_Group(place, members, signed))
 
     def solve(self, C: float, effort: Effort) -> Solved:
@@ -199,6 +217,7 @@ class StackedFolds:
                 warm = Point(w, b, C / C_before * alpha)
         else:
             assert group.solution is not None
+            group.before = (group.problem, group.solution)
             factor = C / group.problem.C
             group.problem = group.problem.rescaled(factor, group.solution.point)
             point = group.solution.point
@@ -208,7 +227,7 @@ class StackedFolds:
             choice_of("newton", StackedProblem),
             tol=effort.tol,
             max_iter=effort.max_iter,
-            time_limit=effort.time_limit,
+            time_limit=effort.seconds_left,
             callbacks=effort.callbacks,
             warm=warm,
             seed=effort.seed,
@@ -252,6 +271,12 @@ class StackedFolds:
                 shift[lane] = b[fold, group.place]
             group.problem, group.solution, group.begin = None, None, (C, stack, shift)
 
+    def step_back(self) -> None:
+        """Forget the latest C."""
+        for group in self.groups:
+            if group.before is not None:
+                group.problem, group.solution = group.before
+
 
 @dataclass(eq=False)
 class _Group:
@@ -260,6 +285,7 @@ class _Group:
     signed: Vector
     problem: StackedProblem | None = None
     solution: Solution | None = None
+    before: tuple[StackedProblem, Solution] | None = None
     begin: tuple[float, Vector, Vector] | None = None
 
 
@@ -337,6 +363,12 @@ class SeparateFolds:
             task.solution = None
             task.begin = (C, w[task.fold, task.place].copy(), float(b[task.fold, task.place]))
 
+    def step_back(self) -> None:
+        """Forget the latest C."""
+        for task in self.tasks:
+            if task.before is not None:
+                task.C, task.solution = task.before
+
 
 @dataclass(eq=False)
 class _Task:
@@ -345,11 +377,13 @@ class _Task:
     unit: BinaryProblem
     C: float = 0.0
     solution: Solution | None = None
+    before: tuple[float, Solution] | None = None
     begin: tuple[float, Vector, float] | None = None
 
     def solve(self, C: float, solver: str, effort: Effort) -> Solution:
         warm = None
         if self.solution is not None:
+            self.before = (self.C, self.solution)
             point, factor = self.solution.point, C / self.C
             warm = Point(point.w, point.b, factor * point.alpha)
         elif self.begin is not None:
@@ -362,7 +396,7 @@ class _Task:
             choice_of(solver, BinaryProblem),
             tol=effort.tol,
             max_iter=effort.max_iter,
-            time_limit=effort.time_limit,
+            time_limit=effort.seconds_left,
             callbacks=effort.callbacks,
             warm=warm,
             seed=effort.seed + self.place,

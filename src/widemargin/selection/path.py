@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,12 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from widemargin.data.rows import Rows, as_rows_array
-from widemargin.data.validation import check_sample_weight, class_costs, encode_labels
+from widemargin.data.validation import (
+    check_every_class,
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+)
 from widemargin.interrupt import Interrupt
 from widemargin.kernels import core
 from widemargin.methods.choose import choice_of
@@ -190,8 +196,15 @@ class Ahead:
 
 
 def check_Cs(Cs: Any) -> Vector:
-    """Return values of C as a rising array of different positive numbers."""
+    """Return values of C as a rising array of different positive numbers.
+
+    An integer means as many values from 1e-4 to 1e4, in equal ratios, as it does in scikit-learn.
+    """
+    if isinstance(Cs, numbers.Integral) and not isinstance(Cs, bool) and int(Cs) > 0:
+        return np.logspace(-4.0, 4.0, int(Cs))
     try:
+        if np.ndim(Cs) == 0:
+            raise TypeError
         values = np.unique(np.asarray(Cs, dtype=np.float64).ravel())
     except (TypeError, ValueError):
         raise ValueError(f"Cs must be positive finite numbers; got {Cs!r}") from None
@@ -228,8 +241,8 @@ def path(
         Examples; or a problem of any kind that can be rescaled, its costs those at C = 1.
     y : array-like of shape (n_samples,), optional
         Labels, if examples are given. Several classes are trained one against the rest.
-    Cs : array-like, optional
-        Values of C; by default 2^-10, 2^-9, ..., 2^10.
+    Cs : array-like or int, optional
+        Values of C, or how many from 1e-4 to 1e4; by default 2^-10, 2^-9, ..., 2^10.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
     multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
         As in `LinearSVC`; the latter two with ``loss="hinge"``.
@@ -273,6 +286,12 @@ def path(
     array([0.91, 0.96, 0.98, 0.99])
     """
     values = check_Cs(2.0 ** np.arange(-10, 11) if Cs is None else Cs)
+    limits = {"tol": tol, "max_iter": max_iter, "intercept_scaling": intercept_scaling}
+    if time_limit is not None:
+        limits["time_limit"] = time_limit
+    for name, value in limits.items():
+        if not (isinstance(value, numbers.Real) and 0.0 < float(value) < np.inf):
+            raise ValueError(f"{name} must be a positive finite number; got {value!r}")
     options: dict[str, Any] = {
         "solver": solver,
         "warm": warm,
@@ -358,6 +377,7 @@ def _problems(
     cost = class_costs(
         1.0, classes, codes, class_weight, check_sample_weight(sample_weight, rows.count)
     )
+    check_every_class(classes, codes, cost)
     positives = [1] if classes.size == 2 else range(classes.size)
     free = not penalised and bool(fit_intercept)
     given = float(scaling) if penalised else 0.0

@@ -103,6 +103,8 @@ def scorer_of(
     if scoring is None or scoring == "accuracy":
         return accuracy(folds)
     named = isinstance(scoring, str)
+    if not named and not callable(scoring):
+        raise ValueError(f"scoring must be the name of one score or a callable; got {scoring!r}")
     if not named:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     probe = _Answers(folds.classes, np.zeros((1, len(folds.positives))), probabilities)

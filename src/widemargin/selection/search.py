@@ -20,6 +20,9 @@ Scorer = Callable[[Solved], Vector]
 """From held-out scores to one number a fold; higher is better."""
 
 
+_COLUMNS = ("Cs", "scores", "primal", "dual", "passes", "seconds")
+
+
 @dataclass(eq=False)
 class Search:
     """What a search has seen so far, C by C.
@@ -28,6 +31,9 @@ class Search:
     ----------
     reason : str
         One sentence that says why it ended.
+    start : tuple of ndarray, or None
+        Weights (k, weights) and intercepts (k,) to train from at the best C so far: the means over
+        the folds.
     """
 
     Cs: list[float] = field(default_factory=list)
@@ -37,20 +43,27 @@ class Search:
     passes: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     reason: str = ""
+    start: tuple[Vector, Vector] | None = None
 
-    def add(self, solved: Solved, scores: Vector, seconds: float) -> None:
-        """Take note of one C."""
+    def add(self, engine: Engine, solved: Solved, scores: Vector, seconds: float) -> None:
+        """Take note of one C, where the engine is now; the latest one may come again."""
+        if self.Cs and self.Cs[-1] == solved.C:
+            for name in _COLUMNS:
+                getattr(self, name).pop()
         self.Cs.append(solved.C)
         self.scores.append(scores)
         self.primal.append(solved.primal)
         self.dual.append(solved.dual)
         self.passes.append(solved.passes)
         self.seconds.append(seconds)
+        if self.best == len(self.Cs) - 1:
+            w, b = engine.weights()
+            self.start = (w.mean(axis=0), b.mean(axis=0))
 
     def sort(self) -> None:
         """Bring what was seen into the order of C."""
         order = np.argsort(self.Cs, kind="stable")
-        for name in ("Cs", "scores", "primal", "dual", "passes", "seconds"):
+        for name in _COLUMNS:
             column = getattr(self, name)
             setattr(self, name, [column[place] for place in order])
 
@@ -79,8 +92,8 @@ class Limits:
 def automatic_Cs(engine: Engine) -> Iterator[float]:
     """Yield C from the smallest that matters, doubled until the largest."""
     folds = engine.folds
-    weight = np.ones(folds.rows.count) if folds.weight is None else folds.weight
-    C = min(smallest_C(folds.rows, folds.signs(p), weight, folds.loss) for p in folds.positives)
+    cost = folds.cost(np.arange(folds.rows.count))
+    C = min(smallest_C(folds.rows, folds.signs(p), cost, folds.loss) for p in folds.positives)
     while C <= LARGEST_C:
         yield C
         C *= 2.0
@@ -106,7 +119,7 @@ def go_on(
     began = time.perf_counter()
     search.reason = "all values of C were looked at"
     with watch:
-        first = not search.Cs
+        first = True
         for C in Cs:
             started = time.perf_counter()
             left = None if limits.time_limit is None else limits.time_limit - (started - began)
@@ -116,9 +129,10 @@ def go_on(
             enough = rule is not None and not first and rule.enough(*engine.ratios(C))
             solved = engine.solve(C, effort_at(limits, C, left, watch, limits.tol))
             if not solved.whole and search.Cs:
+                engine.step_back()
                 search.reason = _why(watch)
                 break
-            search.add(solved, scorer(solved), time.perf_counter() - started)
+            search.add(engine, solved, scorer(solved), time.perf_counter() - started)
             first = False
             if told is not None:
                 told(search)
@@ -147,7 +161,7 @@ def effort_at(limits: Limits, C: float, left: float | None, watch: Interrupt, to
     return Effort(
         tol,
         limits.max_iter,
-        None if left is None else max(left, 1e-3),
+        None if left is None else time.perf_counter() + left,
         limits.seed,
         limits.threads,
         watch,
