@@ -167,12 +167,29 @@ def test_a_model_is_frozen_and_picklable():
     assert (str(error), error.line) == ("a, line 3: b", 3)
 
 
+def test_a_robust_model_is_saved_and_predicts(tmp_path):
+    """Saving one used to ask for a loss that the robust problem does not have."""
+    from widemargin import RobustSVC
+
+    X, y = IRIS
+    robust = RobustSVC(0.05).fit(X, y)
+    save_model(robust, tmp_path / "robust.model")
+    model = load_model(tmp_path / "robust.model")
+    assert (model.loss, model.C, model.intercept_kind) == ("robust_hinge", None, "exact")
+    np.testing.assert_array_equal(model.predict(X), robust.predict(X))
+    np.testing.assert_array_equal(model.primal, robust.primal_)
+    with pytest.raises(ValueError, match="no estimator here trains"):
+        model.to_estimator()
+    with pytest.raises(ModelFormatError, match="no model with the loss 'robust_hinge'"):
+        save_liblinear(robust, tmp_path / "robust.txt")
+
+
 def test_only_fitted_estimators_of_ours_become_models():
     from sklearn.svm import LinearSVC as Theirs
 
     with pytest.raises(NotFittedError):
         model_of(LinearSVC())
-    with pytest.raises(TypeError, match="a fitted LinearSVC or LogisticRegression of widemargin"):
+    with pytest.raises(TypeError, match="a fitted linear estimator of widemargin"):
         model_of(Theirs().fit(*IRIS))
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.data.rows import Rows
 from widemargin.data.validation import (
@@ -27,18 +22,19 @@ from widemargin.data.validation import (
 )
 from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.arguments import check_limits, check_positive
+from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
-from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
 from widemargin.problems.multiclass import MulticlassProblem
-from widemargin.run import Record, Solution, Status
+from widemargin.run import Record, Solution
 
 Vector = NDArray[np.float64]
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class LinearClassifier(LinearScores):
     """Base of the linear classifiers; the subclasses name the loss and document the arguments."""
 
     C: float
@@ -186,87 +182,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             here = codes == positive
             self.dual_coef_[place, here] *= -1.0
         self.support_ = np.flatnonzero(self.dual_coef_.any(axis=0))
-        self.primal_ = np.array([s.certificate.primal for s in solutions])
-        self.dual_ = np.array([s.certificate.dual for s in solutions])
-        self.n_iter_ = np.array([s.iterations for s in solutions])
-        self.status_ = [s.status.name.lower() for s in solutions]
-        self.history_ = [s.history() for s in solutions]
-        self.solver_ = solutions[0].solver
-        different = {s.solver for s in solutions}
-        if len(different) > 1:
-            self.solver_ = "; ".join(
-                f"{classes[p]}: {s.solver}" for p, s in zip(positives, solutions, strict=True)
-            )
+        self._keep_runs(classes, positives, solutions)
 
-    def _warn(self, classes: NDArray[Any], positives: list[int], solutions: list[Solution]) -> None:
-        short = [
-            (s.certificate.relative_gap, place)
-            for place, s in enumerate(solutions)
-            if s.status is not Status.CONVERGED
-        ]
-        if short:
-            _, worst = max(short)
-            message = solutions[worst].message
-            if len(solutions) > 1:
-                message = (
-                    f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
-                    f"{plain(classes[positives[worst]])!r}: {message}"
-                )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-
-    @property
-    def certificates_(self) -> list[Certificate]:
-        """One certificate for each problem: a row of ``coef_``, or all classes together."""
-        check_is_fitted(self)
-        return [
-            Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)
-        ]
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the whole: one-vs-rest minimises the sum of its objectives."""
-        check_is_fitted(self)
-        return Certificate(float(self.primal_.sum()), float(self.dual_.sum()))
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the signed scores w·x + b.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _description(self) -> dict[str, Any]:
+        kinds = {"True": "exact", "False": "none"}
+        return {
+            "loss": self._loss().name,
+            "C": float(self.C),
+            "intercept_kind": kinds.get(str(self.fit_intercept), "penalised"),
+            "intercept_scaling": float(self.intercept_scaling),
+            "multi_class": self._rule(),
+        }

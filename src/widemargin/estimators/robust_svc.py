@@ -23,11 +23,10 @@ from widemargin.estimators.arguments import (
     check_not_negative,
     check_number,
 )
-from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.certificate import Point
-from widemargin.problems.losses import Loss
 from widemargin.problems.norms import NORMS
 from widemargin.problems.robust import RobustProblem
 from widemargin.run import Record, Solution
@@ -35,7 +34,7 @@ from widemargin.run import Record, Solution
 Vector = NDArray[np.float64]
 
 
-class RobustSVC(LinearClassifier):
+class RobustSVC(LinearScores):
     """Train a support vector machine that is robust against shifts of the data.
 
     Minimises the largest expected hinge loss over all distributions within a Wasserstein distance
@@ -99,6 +98,8 @@ class RobustSVC(LinearClassifier):
         Primal value, dual value and gap, computed from the data and the above.
     certificates_ : list of Certificate
         One for each row of ``coef_``.
+    primal_, dual_ : ndarray of shape (1,) or (n_classes,)
+        The values of the certificates.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
     status_ : list of str
         "converged", "iteration_limit", "time_limit", "interrupted" or "stalled".
@@ -190,7 +191,7 @@ class RobustSVC(LinearClassifier):
 
         solutions = solve_all(
             [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
-            self._robust_warm_points(classes, rows, problem, positives),
+            self._warm_points(classes, rows, problem, positives),
             [str(classes[p]) for p in positives],
             solver=self.solver,
             tol=float(self.tol),
@@ -201,7 +202,7 @@ class RobustSVC(LinearClassifier):
             n_jobs=self.n_jobs,
             verbose=bool(self.verbose),
         )
-        self._keep_robust(classes, codes, positives, rows, problem, solutions)
+        self._keep(classes, positives, rows, problem, solutions)
         self._warn(classes, positives, solutions)
         return self
 
@@ -217,8 +218,14 @@ class RobustSVC(LinearClassifier):
             bool(self.fit_intercept),
         )
 
-    def _loss(self) -> Loss:
-        raise NotImplementedError("the robust problem is not a loss over fixed examples")
+    def _description(self) -> dict[str, Any]:
+        return {
+            "loss": "robust_hinge",
+            "C": None,
+            "intercept_kind": "exact" if self.fit_intercept else "none",
+            "intercept_scaling": 1.0,
+            "multi_class": "ovr",
+        }
 
     def _check_arguments(self) -> None:
         check_not_negative("radius", self.radius)
@@ -230,7 +237,7 @@ class RobustSVC(LinearClassifier):
         check_limits(self)
         choice_of(self.solver, RobustProblem)
 
-    def _robust_warm_points(
+    def _warm_points(
         self,
         classes: NDArray[Any],
         rows: Rows,
@@ -256,10 +263,9 @@ class RobustSVC(LinearClassifier):
                 points.append(this.point_at(w, b))
         return points
 
-    def _keep_robust(
+    def _keep(
         self,
         classes: NDArray[Any],
-        codes: NDArray[Any],
         positives: list[int],
         rows: Rows,
         problem: Callable[[int], RobustProblem],
@@ -279,13 +285,4 @@ class RobustSVC(LinearClassifier):
             self.price_[place] = this.worst_loss(solution.w, float(solution.b), scores)[1]
         used = (self.dual_coef_ != 0.0) | (self.flip_coef_ != 0.0)
         self.support_ = np.flatnonzero(used.any(axis=0))
-        self.primal_ = np.array([s.certificate.primal for s in solutions])
-        self.dual_ = np.array([s.certificate.dual for s in solutions])
-        self.n_iter_ = np.array([s.iterations for s in solutions])
-        self.status_ = [s.status.name.lower() for s in solutions]
-        self.history_ = [s.history() for s in solutions]
-        self.solver_ = solutions[0].solver
-        if len({s.solver for s in solutions}) > 1:
-            self.solver_ = "; ".join(
-                f"{classes[p]}: {s.solver}" for p, s in zip(positives, solutions, strict=True)
-            )
+        self._keep_runs(classes, positives, solutions)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
-from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
 
@@ -45,7 +45,7 @@ _TYPE_OF = {
 _KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 
 
-def save_liblinear(model: LinearClassifier | LinearModel, path: str | os.PathLike[str]) -> None:
+def save_liblinear(model: LinearScores | LinearModel, path: str | os.PathLike[str]) -> None:
     """Write a model that LIBLINEAR's ``predict`` reads.
 
     An exact intercept is written as a constant feature of value 1; LIBLINEAR's format has no way

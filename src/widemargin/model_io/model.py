@@ -13,6 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.linear_svc import LinearSVC
 from widemargin.estimators.logistic_regression import LogisticRegression
 from widemargin.problems.certificate import Certificate
@@ -44,7 +45,8 @@ class LinearModel:
         Not necessarily sorted: a model read from LIBLINEAR keeps LIBLINEAR's order, and with it
         the labels of ties.
     loss : str
-        "hinge", "squared_hinge", "logistic"; or, for models made elsewhere, another name.
+        "hinge", "squared_hinge", "logistic", "robust_hinge"; or, for models made elsewhere,
+        another name.
     multi_class : {"ovr", "weston_watkins", "crammer_singer"}
         Whether the classes were trained one against the rest or all at once.
     C : float or None
@@ -228,12 +230,12 @@ class LinearModel:
         return estimator
 
 
-def model_of(estimator: LinearClassifier | LinearModel) -> LinearModel:
-    """Return the model of a fitted `LinearSVC` or `LogisticRegression`.
+def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
+    """Return the model of a fitted linear estimator.
 
     Parameters
     ----------
-    estimator : LinearSVC, LogisticRegression or LinearModel
+    estimator : LinearSVC, LogisticRegression, RobustSVC or LinearModel
 
     Returns
     -------
@@ -243,23 +245,18 @@ def model_of(estimator: LinearClassifier | LinearModel) -> LinearModel:
 
     if isinstance(estimator, LinearModel):
         return estimator
-    if not isinstance(estimator, LinearClassifier):
+    if not isinstance(estimator, LinearScores):
         raise TypeError(
-            "a model is made from a fitted LinearSVC or LogisticRegression of widemargin; "
+            "a model is made from a fitted linear estimator of widemargin; "
             f"got {type(estimator).__name__}"
         )
     check_is_fitted(estimator)
-    exactness = {"True": "exact", "False": "none"}
     names = getattr(estimator, "feature_names_in_", None)
     weight = estimator.class_weight
     return LinearModel(
         coef=estimator.coef_,
         intercept=estimator.intercept_,
         classes=estimator.classes_,
-        loss=estimator._loss().name,
-        C=float(estimator.C),
-        intercept_kind=exactness.get(str(estimator.fit_intercept), "penalised"),
-        intercept_scaling=float(estimator.intercept_scaling),
         class_weight=dict(weight) if isinstance(weight, dict) else weight,
         primal=estimator.primal_,
         dual=estimator.dual_,
@@ -267,5 +264,5 @@ def model_of(estimator: LinearClassifier | LinearModel) -> LinearModel:
         solver=estimator.solver_,
         feature_names=None if names is None else tuple(str(name) for name in names),
         version=__version__,
-        multi_class=estimator._rule(),
+        **estimator._description(),
     )

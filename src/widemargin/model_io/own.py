@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
-from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
 
@@ -38,14 +38,14 @@ _ALIGNMENT = 64
 _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 
 
-def save_model(model: LinearClassifier | LinearModel, path: str | os.PathLike[str]) -> None:
+def save_model(model: LinearScores | LinearModel, path: str | os.PathLike[str]) -> None:
     """Write a model in the package's own format.
 
     The file is written under a temporary name and renamed, so that a reader never sees half of it.
 
     Parameters
     ----------
-    model : LinearModel, or a fitted LinearSVC or LogisticRegression
+    model : LinearModel, or a fitted LinearSVC, LogisticRegression or RobustSVC
     path : path-like
 
     Examples
