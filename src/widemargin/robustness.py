@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.data.validation import check_sample_weight, plain
+from widemargin.estimators.arguments import check_not_negative, check_number
 from widemargin.problems.norms import NORMS, norm_of, steepest
 from widemargin.problems.robust import RobustProblem
 
@@ -64,8 +63,9 @@ class WorstCase:
 
     def examples(self, X: Any) -> Vector:
         """Return the features of the atoms as a dense array; X is what the case was made from."""
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         rows = X[self.index]
-        dense = rows.toarray() if sp.issparse(rows) else np.array(rows, dtype=np.float64)
+        dense = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
         return dense - np.outer(self.shift * self._signs, self.direction)
 
     def __str__(self) -> str:
@@ -151,21 +151,17 @@ def _problem(
     for name in ("coef_", "intercept_", "classes_"):
         if not hasattr(model, name):
             raise ValueError(f"model must be a fitted linear classifier; it has no {name}")
-    coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     classes = np.asarray(model.classes_)
     if coef.shape[0] != 1 or classes.size != 2:
         raise ValueError(
             f"worst_case judges models of two classes; this one has {classes.size}: "
             "judge each class against the rest"
         )
-    for name, value, infinite in (("radius", radius, False), ("label_cost", label_cost, True)):
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not real or not float(value) >= 0.0 or not (infinite or math.isfinite(float(value))):
-            raise ValueError(f"{name} must be a number, not negative; got {value!r}")
-    if float(label_cost) == 0.0:
-        raise ValueError("label_cost must be positive or infinity; got 0")
-    if not isinstance(norm, numbers.Real) or float(norm) not in NORMS:
-        raise ValueError(f"norm must be 1, 2 or infinity; got {norm!r}")
+    check_not_negative("radius", radius)
+    check_number("label_cost", label_cost, lambda v: v > 0.0, "a positive number or infinity")
+    check_number("norm", norm, lambda v: v in NORMS, "1, 2 or infinity")
     X = as_rows_array(check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
     y = np.asarray(y)
     check_consistent_length(X, y)

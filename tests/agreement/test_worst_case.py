@@ -109,11 +109,27 @@ def test_error_rate_by_brute_force(label_cost: float) -> None:
 def test_refuses_what_it_cannot_judge() -> None:
     oracle = make_robust((30, 3))
     model = Fixed(np.ones(3), 0.0)
-    with pytest.raises(ValueError, match="radius must be a number"):
+    with pytest.raises(ValueError, match="radius must be a finite number"):
         worst_case(model, oracle.X, oracle.y, -1.0)
+    with pytest.raises(ValueError, match="norm must be 1, 2 or infinity; got True"):
+        worst_case(model, oracle.X, oracle.y, 0.1, norm=True)
     with pytest.raises(ValueError, match="does not know: 7"):
         worst_case(model, oracle.X, np.full(30, 7), 0.1)
     with pytest.raises(ValueError, match="features"):
         worst_case(model, oracle.X[:, :2], oracle.y, 0.1)
     with pytest.raises(ValueError, match="it has no coef_"):
         worst_case(object(), oracle.X, oracle.y, 0.1)
+
+
+def test_takes_what_a_user_has() -> None:
+    """Frames and lists as X, and weights that scikit-learn's `sparsify` made sparse."""
+    pd = pytest.importorskip("pandas")
+    oracle = make_robust((30, 3))
+    model = Theirs().fit(oracle.X, oracle.y)
+    expected = worst_case(model, oracle.X, oracle.y, 0.1)
+    atoms = expected.examples(oracle.X)
+    model.sparsify()
+    for X in (pd.DataFrame(oracle.X), oracle.X.tolist()):
+        case = worst_case(model, X, oracle.y, 0.1)
+        assert case.loss == expected.loss
+        np.testing.assert_array_equal(case.examples(X), atoms)
