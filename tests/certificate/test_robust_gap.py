@@ -163,13 +163,20 @@ def test_cross_validation_chooses_the_best_radius() -> None:
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("intercept", [False, True])
-def test_largest_radius_of_the_grid_leaves_nothing(norm: float, intercept: bool) -> None:
+@pytest.mark.parametrize("class_weight", [None, {-1.0: 1.0, 1.0: 9.0}])
+def test_largest_radius_of_the_grid_leaves_nothing(
+    norm: float, intercept: bool, class_weight: dict[float, float] | None
+) -> None:
     oracle = make_robust((60, 4))
-    grid = RobustSVCCV(radii=2, norm=norm, fit_intercept=intercept, cv=2).fit(oracle.X, oracle.y)
-    model = RobustSVC(
-        1.001 * float(grid.radii_[0]), norm=norm, fit_intercept=intercept, tol=1e-9
-    ).fit(oracle.X, oracle.y)
-    assert np.abs(model.coef_).max() < 1e-6
+    settings = {"norm": norm, "fit_intercept": intercept, "class_weight": class_weight}
+    grid = RobustSVCCV(radii=2, cv=2, **settings).fit(oracle.X, oracle.y)
+    largest = float(grid.radii_[0])
+    above = RobustSVC(1.001 * largest, tol=1e-9, **settings).fit(oracle.X, oracle.y)
+    assert np.abs(above.coef_).max() < 1e-6
+    if not intercept:
+        # Without an intercept the bound is sharp.
+        below = RobustSVC(0.99 * largest, tol=1e-9, **settings).fit(oracle.X, oracle.y)
+        assert np.abs(below.coef_).max() > 1e-4
 
 
 def test_refusals() -> None:

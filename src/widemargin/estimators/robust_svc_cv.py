@@ -14,7 +14,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
-from widemargin.data.validation import check_sample_weight, encode_labels
+from widemargin.data.validation import check_sample_weight, class_costs, encode_labels
 from widemargin.estimators.robust_svc import RobustSVC
 from widemargin.problems.norms import dual_norm, norm_of
 
@@ -127,7 +127,7 @@ class RobustSVCCV(RobustSVC):
         )
         classes, codes = encode_labels(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
-        radii = self._radii(X, codes, classes.size, weight)
+        radii = self._radii(X, classes, codes, weight)
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
 
         # 2) a path in each fold
@@ -171,13 +171,13 @@ class RobustSVCCV(RobustSVC):
         return RobustSVC(radius, **{name: getattr(self, name) for name in names})
 
     def _radii(
-        self, X: Any, codes: NDArray[Any], count: int, weight: Vector | None
-    ) -> NDArray[np.float64]:
+        self, X: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Vector | None
+    ) -> Vector:
         """Return the radii from large to small."""
         if isinstance(self.radii, numbers.Integral) and not isinstance(self.radii, bool):
             if self.radii < 1:
                 raise ValueError(f"radii must be a positive number of them; got {self.radii!r}")
-            largest = self._largest(X, codes, count, weight)
+            largest = self._largest(X, classes, codes, weight)
             return largest * np.logspace(0.0, -3.0, int(self.radii))
         try:
             radii = np.unique(np.asarray(self.radii, dtype=np.float64))[::-1]
@@ -187,17 +187,20 @@ class RobustSVCCV(RobustSVC):
             raise ValueError("radii must be finite numbers, not negative")
         return radii
 
-    def _largest(self, X: Any, codes: NDArray[Any], count: int, weight: Vector | None) -> float:
+    def _largest(
+        self, X: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Vector | None
+    ) -> float:
         """Return a radius above which w = 0 is optimal, for some class.
 
         Dual variables at their bounds, lowered on the heavier side where there is an intercept,
         attain the objective of w = 0 as soon as the radius allows for their combination.
         """
-        p = np.ones(codes.size) if weight is None else weight / weight.sum() * codes.size
+        p = class_costs(1.0, classes, codes, self.class_weight, weight)
+        p = p / p.sum()
         largest = 0.0
-        for positive in [1] if count == 2 else range(count):
+        for positive in [1] if classes.size == 2 else range(classes.size):
             here = codes == positive
-            signed = np.where(here, p, -p) / codes.size
+            signed = np.where(here, p, -p)
             if self.fit_intercept:
                 up, down = float(signed[here].sum()), -float(signed[~here].sum())
                 signed[here] *= min(up, down) / max(up, 1e-300)
