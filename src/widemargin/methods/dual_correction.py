@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from widemargin.kernels import core
 from widemargin.methods.newton_system import LARGEST_FACTORISED
-from widemargin.problems.norms import dual_norm, norm_of
+from widemargin.problems.norms import dual_norm
 from widemargin.problems.robust import RobustProblem
+from widemargin.projections.epigraph import onto_ball
 
 Vector = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def corrected(problem: RobustProblem, w: Vector, alpha: Vector) -> Vector | None
         # 1) where v should go
         v = rows.combine(keep - flip, problem.y)
         inner = problem.l2 * w
-        wanted = inner + _onto_ball(v - inner, left * (1.0 - 1e-9), dual_norm(problem.norm)) - v
+        wanted = inner + onto_ball(v - inner, left * (1.0 - 1e-9), dual_norm(problem.norm)) - v
         if free:
             wanted = np.append(wanted, -float((keep - flip) @ problem.y))
         # 2) the least change that takes it there
@@ -51,15 +51,3 @@ def corrected(problem: RobustProblem, w: Vector, alpha: Vector) -> Vector | None
         slopes = rows.scores(solution[:d]) + (float(solution[d]) if free else 0.0)
         keep = np.clip(keep + room * problem.y * slopes, 0.0, np.maximum(p - flip, 0.0))
     return np.stack([keep, flip])
-
-
-def _onto_ball(v: Vector, radius: float, norm: float) -> Vector:
-    length = norm_of(v, norm)
-    if length <= radius:
-        return v
-    if norm == 2.0:
-        return v * (radius / length)
-    if np.isinf(norm):
-        return np.clip(v, -radius, radius)
-    level = core.threshold(np.abs(v), radius, 0.0)
-    return np.sign(v) * np.maximum(np.abs(v) - level, 0.0)

@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
 from widemargin.methods.base import Settings
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import norm_of
 from widemargin.problems.robust import RobustProblem
+from widemargin.projections.epigraph import onto_ball
 
 Vector = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ class GSADMM:
             scores = problem.rows.scores(ahead_w)
             missing = rho * (problem.y * (scores + ahead_b) - target)
             gradient = problem.rows.combine(missing, problem.y) + problem.l2 * ahead_w
-            new_w = _onto_ball(ahead_w - length * gradient, state.price, problem.norm)
+            new_w = onto_ball(ahead_w - length * gradient, state.price, problem.norm)
             new_b = ahead_b - length * float(missing @ problem.y) * problem.free_intercept
             following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
             move = (t - 1.0) / following
@@ -189,18 +189,6 @@ class GSADMM:
             state.low, state.high = 0.5 * best, min(2.0 * best + 1e-3, 1.0 / problem.radius)
             state.values.clear()
             state.price = state.high - _GOLDEN * (state.high - state.low)
-
-
-def _onto_ball(w: Vector, radius: float, norm: float) -> Vector:
-    length = norm_of(w, norm)
-    if length <= radius:
-        return w
-    if norm == 2.0:
-        return w * (radius / length)
-    if np.isinf(norm):
-        return np.clip(w, -radius, radius)
-    level = core.threshold(np.abs(w), radius, 0.0)
-    return np.sign(w) * np.maximum(np.abs(w) - level, 0.0)
 
 
 def _nearest(v: Vector, pull: Vector, problem: RobustProblem, price: float) -> Vector:

@@ -94,7 +94,7 @@ def project_ball_hyperplane(
         raise ValueError("the hyperplane does not meet the ball")
 
     def at(tau: float) -> Vector:
-        return _onto_ball(start + tau * normal, radius, which)
+        return onto_ball(start + tau * normal, radius, which)
 
     low, high = -1.0, 1.0
     for _ in range(200):
@@ -116,7 +116,8 @@ def project_ball_hyperplane(
     return at(high)
 
 
-def _onto_ball(x: Vector, radius: float, norm: float) -> Vector:
+def onto_ball(x: Vector, radius: float, norm: float) -> Vector:
+    """Return the nearest point to x with ‖x‖ ≤ radius; x itself if it is inside."""
     length = norm_of(x, norm)
     if length <= radius:
         return x
