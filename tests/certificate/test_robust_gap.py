@@ -12,11 +12,14 @@ from oracle import LAYOUTS, layout
 from robust_oracle import RobustOracle, make_robust
 from widemargin import RobustSVC, RobustSVCCV
 from widemargin.data.rows import Rows
+from widemargin.methods.choose import Named
 from widemargin.methods.ippa import IPPA
 from widemargin.methods.isg import ISG
 from widemargin.methods.step_sizes import step_sizes
+from widemargin.methods.undecided import Undecided
 from widemargin.problems.certificate import Point
 from widemargin.problems.robust import RobustProblem
+from widemargin.run import Status, run
 
 NORMS = (1.0, 2.0, np.inf)
 
@@ -109,13 +112,50 @@ def test_best_price_and_intercept(intercept: bool) -> None:
                 assert oracle.value(w, other, price) >= oracle.value(w, b, price) - 1e-12
 
 
+@pytest.mark.parametrize("solver", ["ippa", "hybrid"])
+@pytest.mark.parametrize("norm", NORMS)
+def test_sequences_reach_the_last_digits(solver: str, norm: float) -> None:
+    """Sweeps alone stall at three or four digits."""
+    for l2, label_cost in itertools.product((0.0, 0.5), (1.0, np.inf)):
+        oracle = make_robust((600, 5), norm=norm, l2=l2, label_cost=label_cost)
+        model = RobustSVC(
+            0.1,
+            label_cost=label_cost,
+            norm=norm,
+            l2=l2,
+            fit_intercept=False,
+            solver=solver,
+            tol=1e-8,
+        ).fit(oracle.X, oracle.y)
+        assert model.status_ == ["converged"]
+        assert "undecided" in model.solver_
+        oracle.check(model, 1e-8)
+        assert abs(model.primal_[0] - oracle.optimum()) <= 2e-8
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_wrong_decisions_are_taken_back(norm: float) -> None:
+    """Started anywhere, the rounds end at the optimum, and every bound on the way holds."""
+    random = np.random.default_rng(3)
+    fewest = 1.0
+    for l2, label_cost, intercept in itertools.product((0.0, 0.5), (1.0, np.inf), (False, True)):
+        oracle = make_robust(
+            (900, 6), weighted=True, norm=norm, l2=l2, label_cost=label_cost, intercept=intercept
+        )
+        problem, optimum = problem_of(oracle), oracle.optimum()
+        warm = problem.point_at(random.normal(size=6), float(random.normal()))
+        solution = run(problem, Named(Undecided()), tol=1e-8, warm=warm)
+        assert solution.status is Status.CONVERGED
+        assert abs(solution.certificate.primal - optimum) <= 2e-8 * max(1.0, optimum)
+        assert all(r.dual <= optimum + 1e-8 <= r.primal + 2e-8 for r in solution.trace)
+        fewest = min(fewest, min(r.active for r in solution.trace) / 900.0)
+    assert fewest < 0.5
+
+
 @pytest.mark.parametrize("scheme", ["geometric", "1/k", "1/sqrt(k)"])
 @pytest.mark.parametrize("method", [ISG, IPPA])
 def test_step_size_schemes(scheme: str, method: type) -> None:
     """Each scheme of DRSVM's Table 1 makes progress."""
-    from widemargin.methods.choose import Named
-    from widemargin.run import run
-
     oracle = make_robust((300, 5))
     solution = run(problem_of(oracle), Named(method(scheme=scheme)), tol=0.05, max_iter=300)
     assert solution.certificate.relative_gap <= 0.05

@@ -15,6 +15,9 @@ block_dual_cd     all classes at once         always a good start
 proximal_newton   all classes at once         all weights together are few
 walrus            all classes at once         as published, to compare with: steps by sorting
 shark             Weston-Watkins              as published, to compare with: greedy steps
+interior_point    robust, few weights         always: a few dozen steps, whatever the rows
+hybrid, ippa      robust                      weights are too many for a matrix, or rows very many
+isg, gs_admm      robust                      as published, to compare with
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
@@ -43,9 +46,8 @@ from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.dual_of_dual import DualOfDual, KernelDualOfDual
 from widemargin.methods.frank_wolfe import FrankWolfe, KernelFrankWolfe
 from widemargin.methods.gs_admm import GSADMM
-from widemargin.methods.hybrid import Hybrid
+from widemargin.methods.hybrid import Hybrid, Proximal
 from widemargin.methods.interior_point import InteriorPoint
-from widemargin.methods.ippa import IPPA
 from widemargin.methods.isg import ISG
 from widemargin.methods.kernel_dual_cd import KernelDualCD
 from widemargin.methods.linear_block_frank_wolfe import (
@@ -90,7 +92,6 @@ METHODS: dict[str, tuple[type[Method], ...]] = {
     "walrus": (Walrus,),
     "shark": (Shark,),
     "isg": (ISG,),
-    "ippa": (IPPA,),
     "gs_admm": (GSADMM,),
 }
 """For each name, its methods: one a kind of problem."""
@@ -106,6 +107,7 @@ AUTO: dict[type[Problem], type[Choice]] = {
 
 
 HANDOVERS: dict[str, dict[type[Problem], type[Choice]]] = {
+    "ippa": {RobustProblem: Proximal},
     "hybrid": {RobustProblem: Hybrid},
 }
 """Names that stand for a fixed sequence of methods rather than for one."""

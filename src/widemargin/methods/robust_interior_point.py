@@ -34,11 +34,25 @@ _WEIGHT_OF_CONE = 0.1
 """Of the constraint ‖w‖ ≤ λ on the central path, where the examples together have 2 or 3."""
 
 
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What examples add to the problem whose loss is one linear piece, wherever w goes.
+
+    The sum of their losses is mass − pull·w − pull_b b; what flipped ones take off the price of λ
+    stands in the problem's radius already.
+    """
+
+    mass: float
+    pull: Vector
+    pull_b: float
+
+
 @dataclass(eq=False)
 class RobustInteriorPointState:
     """The iterate, strictly inside all bounds."""
 
     problem: RobustProblem
+    decided: Decided | None
     w: Vector
     b: float
     price: float
@@ -69,6 +83,9 @@ class RobustInteriorPoint:
 
     name = "interior_point"
     serves: ClassVar[type[Any]] = RobustProblem
+
+    def __init__(self, decided: Decided | None = None) -> None:
+        self._decided = decided
 
     def refuses(self, problem: RobustProblem) -> str | None:
         """Serve while the matrix in the weights can be formed."""
@@ -117,7 +134,18 @@ class RobustInteriorPoint:
         path[5] = problem.weight - path[3] - path[4]
         cone = CONES[problem.norm](w, price, share) if problem.radius > 0.0 and w.size else None
         return RobustInteriorPointState(
-            problem, w, b, price, path, margins, cone, kept, count, np.zeros_like(path), active=n
+            problem,
+            self._decided,
+            w,
+            b,
+            price,
+            path,
+            margins,
+            cone,
+            kept,
+            count,
+            np.zeros_like(path),
+            active=n,
         )
 
     def advance(self, state: RobustInteriorPointState) -> None:
@@ -134,6 +162,9 @@ class RobustInteriorPoint:
         residual[:d] = problem.l2 * state.w - rows.combine(difference, y)
         if free:
             residual[d] = -float(difference @ y)
+        if state.decided is not None:
+            residual[:d] -= state.decided.pull
+            residual[d] -= state.decided.pull_b if free else 0.0
         if cone is not None:
             cone.prepare(state.w, state.price)
             multipliers, share = cone.multipliers()
@@ -141,7 +172,8 @@ class RobustInteriorPoint:
             residual[d + 1] = problem.radius - label_cost * float(path[4].sum()) - share
         # Products are aimed at μ times the weight of the example; the constraint has a weight too.
         share_of_cone = 0.0 if cone is None else _WEIGHT_OF_CONE / cone.degree
-        weight = (3.0 if flips else 2.0) + (0.0 if cone is None else _WEIGHT_OF_CONE)
+        weight = (3.0 if flips else 2.0) * float(problem.weight.sum())
+        weight += 0.0 if cone is None else _WEIGHT_OF_CONE
         gap = _products(path) + (0.0 if cone is None else cone.gap())
         mu = gap / weight
 
@@ -229,6 +261,9 @@ class RobustInteriorPoint:
         price = max(state.price, 0.0)
         primal = problem.radius * price + 0.5 * problem.l2 * float(state.w @ state.w)
         primal += float(problem.weight @ problem.losses(state.margins, price))
+        if state.decided is not None:
+            primal += state.decided.mass - float(state.decided.pull @ state.w)
+            primal -= state.decided.pull_b * state.b
         gap += float(np.abs(residual[:-2]) @ np.abs(state.w)) + abs(residual[-2] * state.b)
         gap += abs(float(residual[-1])) * price
         state.expected_gap = gap / primal if primal > 0.0 else np.inf
