@@ -17,7 +17,6 @@ from widemargin.data.validation import (
     check_sample_weight,
     class_costs,
     encode_labels,
-    plain,
     validate_rows,
 )
 from widemargin.estimators.all_classes import fit_all_classes
