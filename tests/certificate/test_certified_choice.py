@@ -64,8 +64,50 @@ def test_interrupted_before_the_proof() -> None:
         [0.001, 1.0, 1000.0], certify=1e-4, fit_intercept=False, time_limit=0.2
     ).fit(X, y)
     assert not model.certified_
-    assert model.error_bound_ <= 1.0 - model.best_score_
-    assert "before the proof" in model.stopped_
+    assert model.error_bound_ == 0.0
+    assert model.stopped_ == "it ended before the proof"
+
+
+def test_stopped_during_the_proof() -> None:
+    X, y = make_data((400, 10))
+    seen: list[str] = []
+
+    def stop(title: str, record: Any) -> bool:
+        seen.append(title)
+        # The second time that the smallest C comes is near the proof's end.
+        return title == "C=0.01" and "C=10" in seen
+
+    model = LinearSVCCV(Cs=[0.01, 1.0, 10.0], certify=0.01, fit_intercept=False, callback=stop)
+    model.fit(X, y)
+    assert not model.certified_
+    assert model.error_bound_ == 0.0
+    assert {0.01, 1.0, 10.0} <= set(model.Cs_)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_value_of_C(loss: str) -> None:
+    X, y = DATA["two classes"]
+    model = chooser(loss, Cs=[1.0], certify=0.05, fit_intercept=False).fit(X, y)
+    assert model.certified_
+    assert model.Cs_.tolist() == [1.0]
+    assert 1.0 - model.best_score_ - 0.05 <= model.error_bound_ <= 1.0 - model.best_score_ + 1e-12
+
+
+def test_the_search_shows_its_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    X, y = DATA["two classes"]
+    LinearSVCCV(Cs=[0.1, 1.0], certify=0.05, fit_intercept=False, verbose=1).fit(X, y)
+    assert "folds x C" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_few_values_of_C_are_solved(loss: str) -> None:
+    """Some 70 on these data; balls around single solutions took 900."""
+    X, y = make_data((1500, 20), seed=1)
+    y = np.where(np.random.default_rng(0).random(1500) < 0.15, -y, y)
+    grid = 2.0 ** np.arange(-10, 11)
+    model = chooser(loss, Cs=grid, certify=0.01, fit_intercept=False).fit(X, y)
+    assert model.certified_
+    assert model.n_solved_ <= 120
 
 
 def test_band_and_plot() -> None:

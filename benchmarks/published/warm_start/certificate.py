@@ -1,13 +1,15 @@
 """Does the certified bound hold, and what does it cost?
 
-``python -m benchmarks.published.warm_start.certificate [set ...]`` writes results/certified.csv:
-the cost of a certified search with epsilon 0.01 over 2^-10 .. 2^10 against a plain one at those 21
-values, in passes over the data and in seconds, and how many of random C, solved to 1e-9, have an
-error below the bound (it must be none).
+``python -m benchmarks.published.warm_start.certificate [set ...]`` writes results/certified.csv and
+.md: the cost of a certified search with epsilon 0.01 over 2^-10 .. 2^10 against a plain one at
+those 21 values, in passes over the data and in CPU seconds (with the final fit), and how many of
+200 random C, solved to 1e-9, have an error below the bound (it must be none). Rows of sets that are
+not named stay as they were.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 import time
 import warnings
@@ -18,16 +20,27 @@ from sklearn.model_selection import StratifiedKFold
 
 from widemargin import LinearSVCCV, LogisticRegressionCV
 
-from .data import load, write
+from .data import RESULTS, load, write
 
-SETS = ("a1a", "mushrooms", "dna.scale", "splice_scale", "heart_scale", "ionosphere_scale")
+SETS = (
+    "a1a",
+    "a9a",
+    "w8a",
+    "mushrooms",
+    "dna.scale",
+    "splice_scale",
+    "heart_scale",
+    "ionosphere_scale",
+)
+LOSSES = ("squared_hinge", "logistic")
+HINGE_TOO = ("heart_scale", "ionosphere_scale")
 COLUMNS = [
     "dataset",
     "loss",
     "certified",
     "error",
     "bound",
-    "anchors",
+    "solved",
     "plain_seconds",
     "seconds",
     "ratio",
@@ -60,7 +73,7 @@ def row_of(name: str, loss: str) -> list[Any]:
     checked = chooser(loss, Cs=random, search_tol=1e-8, max_iter=100_000).fit(X, y)
     errors = 1.0 - checked.scores_.mean(axis=1)
     gap = max(c.relative_gap for c in checked.certificates_)
-    assert gap <= 1.001e-9, gap
+    assert gap <= 1.001e-9, (name, loss, gap)
     passes, plain_passes = sure.path_["passes"].sum(), plain.path_["passes"].sum()
     return [
         name,
@@ -80,15 +93,37 @@ def row_of(name: str, loss: str) -> list[Any]:
     ]
 
 
+def report(rows: list[list[str]]) -> None:
+    """Write the table as CSV and Markdown."""
+    write("certified", COLUMNS, rows)
+    lines = [
+        "# Certified choice of C",
+        "",
+        "epsilon 0.01, C from 2^-10 to 2^10, five stratified folds, no intercept, one thread.",
+        "Plain: a search at the 21 powers of two. Seconds are CPU seconds with the final fit.",
+        "Solved: values of C that the proof took. The last columns: random values of C solved to",
+        "a gap of 1e-9, and how many of them have a cross-validation error below the bound.",
+        "",
+        f"| {' | '.join(column.replace('_', ' ') for column in COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
+    ]
+    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+    (RESULTS / "certified.md").write_text("\n".join(lines) + "\n")
+
+
 def main(names: list[str]) -> None:
     """Measure all sets, or those named."""
     warnings.simplefilter("ignore")
-    rows = []
+    path, kept = RESULTS / "certified.csv", {}
+    if path.exists():
+        with open(path, newline="") as file:
+            kept = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
     for name in names or SETS:
-        for loss in ("squared_hinge", "logistic"):
-            rows.append(row_of(name, loss))
-            print(*rows[-1], flush=True)
-            write("certified", COLUMNS, rows)
+        for loss in (*LOSSES, *(["hinge"] if name in HINGE_TOO else [])):
+            kept[name, loss] = [str(cell) for cell in row_of(name, loss)]
+            print(*kept[name, loss], flush=True)
+            order = [(s, k) for s in SETS for k in (*LOSSES, "hinge")]
+            report([kept[key] for key in order if key in kept])
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ class LinearClassifierCV(LinearClassifier):
         self.Cs_ = np.array(search.Cs)
         self.scores_ = np.array(search.scores)
         self.C_ = float(search.Cs[best])
-        self.best_score_ = float(np.mean(search.scores[best]))
+        self.best_score_ = search.best_score
         self.stopped_ = search.reason
         self.path_ = {
             "C": self.Cs_,
@@ -322,9 +322,13 @@ class LinearClassifierCV(LinearClassifier):
         assert self.certify is not None
         engine = self._engine(folds)
         values = None if self.Cs is None else check_Cs(self.Cs)
-        result = certified_choice(
-            folds, engine, values, float(self.certify), self._limits(folds, 1e-2)
-        )
+        with ExitStack() as stack:
+            told = None
+            if self.verbose:
+                told = stack.enter_context(SearchBar(len(folds.splits), None)).told
+            result = certified_choice(
+                folds, engine, values, float(self.certify), self._limits(folds, 1e-2), told
+            )
         self.error_bound_, self.certified_ = result.bound, result.certified
         self.band_, self.n_solved_ = result.band, result.solved
         self._finish(folds, engine, result.search, X, y, sample_weight)

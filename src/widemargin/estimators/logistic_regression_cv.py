@@ -84,6 +84,10 @@ class LogisticRegressionCV(LinearClassifierCV):
         With ``certify``: no C of the range has a lower cross-validation error.
     certified_ : bool
         With ``certify``: whether that bound is within it of the error of ``C_``.
+    n_solved_ : int
+        With ``certify``: values of C that were solved for the proof.
+    band_ : tuple of ndarray
+        With ``certify``: C, the lower bound there, and the error between the values looked at.
     coef_, intercept_, classes_, dual_coef_, support_, certificate_, n_iter_, status_, solver_, \
 history_
         Of the fit at ``C_`` on all examples, as in `LogisticRegression`.

@@ -1,62 +1,57 @@
 """Certified choice of C: a proof that no other C has a much lower cross-validation error.
 
-Let w be any weights and α be feasible at C̃, v = Σ α_i y_i x_i and G = P(w) − D(α). At C = r C̃ the
-point rα is feasible, and strong convexity of both objectives puts the solution into a ball:
-
-    ‖w*(C) − (w + r v)/2‖² ≤ gap(w, rα) − ¼ ‖w − r v‖².
-
-With w = v that is ‖w* − (1+r)/2 v‖² ≤ ((1−r)/2)² ‖v‖² + r G. A held-out example x whose scores
-s = w·x and t = v·x are on the same side keeps it while |(s + r t)/2| exceeds ‖x‖ times the ball's
-radius, which is an interval of ln r around 0, in closed form:
-
-    |ln r + ½ ln(A/B)| < arcosh(K/√(AB)),    A = ‖v‖² − t²/‖x‖²,    B = ‖w‖² − s²/‖x‖²,
-                                              K = st/‖x‖² + ‖w‖² + ‖v‖² − w·v − 2G.
-
-Examples on the wrong side at C̃ are errors at every C of their interval: that bounds the error from
-below between the values of C that were solved. Gaps where the bound is too low are halved until
-none is left. It holds with no intercept, or with a penalised one.
+First a plain search over the grid, for an error to beat. Then from the largest C down: between two
+neighbours that are solved exactly enough, `between` bounds the error from below at every C. Where
+the bound is too low, the radii say why: points too far apart (more points, which cost no look at
+the data), knots not solved exactly enough (solve them on), or knots too far apart (one more,
+started from the point between). It holds with no intercept, or with a penalised one.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.interrupt import Interrupt
-from widemargin.selection.folds import Engine, Folds, SeparateFolds, StackedFolds
+from widemargin.problems.certificate import Point
+from widemargin.run import Status
+from widemargin.selection.between import Between, HeldOut, between
+from widemargin.selection.folds import Engine, Folds
+from widemargin.selection.knots import Knot, knot_of
 from widemargin.selection.scoring import accuracy
-from widemargin.selection.search import Limits, Search, automatic_Cs, effort_at
+from widemargin.selection.search import Limits, Search, automatic_Cs, effort_at, go_on
 
 Vector = NDArray[np.float64]
 
-_NARROWEST = 1e-5
-"""Intervals of ln C below which halving is given up: an example sits on the boundary."""
+_NARROWEST = 1e-6
+"""Intervals of ln C below which it is given up: an example sits on the boundary."""
 
-_TIGHT, _TIGHTEST = 1e-5, 1e-10
+_MOST = 64
+"""Intervals between two knots."""
 
-
-@dataclass(frozen=True, eq=False)
-class Anchor:
-    """A solved C: how far in ln C, down and up, each held-out example is surely wrong.
-
-    Both are negative where it is not sure at all.
-    """
-
-    x: float
-    down: Vector
-    up: Vector
-    error: float
+_FIRST_TOL, _LAST_TOL = 1e-6, 1e-12
+"""Relative gaps that knots are solved to."""
 
 
 @dataclass(frozen=True, eq=False)
 class CertifiedChoice:
-    """The outcome: the search with all values of C, the bound, and whether it is good enough."""
+    """The outcome: the search with all values of C, the bound, and whether it is good enough.
+
+    Attributes
+    ----------
+    search : Search
+    bound : float
+        No C from the smallest to the largest has a lower error; zero if it ended before.
+    certified : bool
+    band : tuple of C, lower bound and error
+    solved : int
+        Values of C that were solved for the proof.
+    """
 
     search: Search
     bound: float
@@ -65,179 +60,128 @@ class CertifiedChoice:
     solved: int
 
 
-@dataclass(frozen=True, eq=False)
-class Image:
-    """One fold's solution: of each class ‖w‖², ‖v‖², w·v and G, and the held-out scores of both."""
-
-    ww: Vector
-    vv: Vector
-    wv: Vector
-    gap: Vector
-    by_w: Vector
-    by_v: Vector
+class _Ended(Exception):  # noqa: N818 - a signal that time is up, not an error
+    pass
 
 
-def reach(image: Image, codes: NDArray[Any], norms: Vector) -> tuple[Vector, Vector]:
-    """Return how far in ln C, down and up, each example is surely wrong; −1 where it is not.
+@dataclass(eq=False)
+class _Proof:
+    """The knots and the bounds found so far."""
 
-    Parameters
-    ----------
-    image : Image
-    codes : ndarray of shape (n,)
-        Places of the true classes.
-    norms : ndarray of shape (n,)
-        Squared norms of the examples.
-    """
-    count, k = image.by_w.shape
-    parts = (image.ww, image.vv, image.wv, image.gap)
-    if k == 1:
-        # One problem against zero: positive where the wrong side is ahead.
-        side = np.where(codes == 1, -1.0, 1.0)[:, None]
-        lead_w, lead_v = side * image.by_w, side * image.by_v
-        ww, vv, wv, gap = (np.broadcast_to(part, (count, 1)) for part in parts)
-    else:
-        # Class j against the true one, c. The radii of their balls add up, and by Cauchy's
-        # inequality (R_j + R_c)² ≤ (1 + θ) R_j² + (1 + 1/θ) R_c².
-        own = np.arange(count), codes
-        lead_w = image.by_w - image.by_w[own][:, None]
-        lead_v = image.by_v - image.by_v[own][:, None]
-        root = np.sqrt(np.maximum(image.ww, 1e-300))
-        theta = root[codes][:, None] / root
-        ww, vv, wv, gap = (
-            (1.0 + theta) * part + (1.0 + 1.0 / theta) * part[codes][:, None] for part in parts
-        )
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scale = 1.0 / norms[:, None]
-        # Rounding must not make an example surer than it is.
-        product = lead_w * lead_v * scale * (1.0 - 1e-9)
-        A = np.maximum(vv - lead_v**2 * scale * (1.0 - 1e-9), 1e-12 * vv)
-        B = np.maximum(ww - lead_w**2 * scale * (1.0 - 1e-9), 1e-12 * ww)
-        K = product + ww + vv - wv - 2.0 * gap
-        cosine = K / np.sqrt(A * B)
-        width = np.arccosh(np.maximum(cosine, 1.0))
-        shift = 0.5 * np.log(A / B)
-        down, up = width + shift, width - shift
-        sure = (lead_w > 0.0) & (lead_v > 0.0) & (cosine > 1.0) & (down > 0.0) & (up > 0.0)
-    rows = np.arange(count)
-    best = np.argmax(np.where(sure, width, -1.0), axis=1)
-    known = sure[rows, best]
-    # A row of zeros has the score zero at every C, and is given to the first class.
-    empty = norms <= 0.0
-    always = np.where(codes == 0, -1.0, np.inf)
-    return (
-        np.where(empty, always, np.where(known, down[rows, best], -1.0)),
-        np.where(empty, always, np.where(known, up[rows, best], -1.0)),
-    )
+    engine: Engine
+    epsilon: float
+    limits: Limits
+    search: Search
+    watch: Interrupt
+    began: float
+    told: Callable[[Search], None] | None
+    held_out: HeldOut = field(init=False)
+    pieces: list[tuple[float, ...]] = field(default_factory=list)
+    solved: int = 0
 
+    def __post_init__(self) -> None:
+        self.held_out = HeldOut.of(self.engine.folds)
 
-def lowest(a: Anchor, b: Anchor, mass: Vector) -> tuple[float, float]:
-    """Return the lowest bound on the error between two anchors, and the ln C where it is.
+    @property
+    def needed(self) -> float:
+        """What the bound must reach."""
+        return 1.0 - self.search.best_score - self.epsilon - 1e-12
 
-    An example that is wrong at either anchor is missing from the bound between the end of its
-    reach from the left and the beginning of its reach from the right.
-    """
-    wrong = (a.up > 0.0) | (b.down > 0.0)
-    total = float(mass[wrong].sum())
-    left = a.x + np.maximum(a.up[wrong], 0.0)
-    right = b.x - np.maximum(b.down[wrong], 0.0)
-    missing = left <= right
-    if not missing.any():
-        return total, a.x
-    weight = mass[wrong][missing]
-    places = np.concatenate([left[missing], right[missing]])
-    change = np.concatenate([weight, -weight])
-    # Ends count as missing still: beginnings come first where they coincide.
-    order = np.lexsort((change < 0.0, places))
-    height = np.cumsum(change[order])
-    worst = int(np.argmax(height))
-    return total - float(height[worst]), float(places[order][worst])
+    def knot(self, C: float, tol: float, start: list[Point] | None = None) -> Knot:
+        """Solve at C."""
+        left = self.limits.left(self.began)
+        if self.watch.requested or (left is not None and left <= 0.0):
+            raise _Ended
+        started = time.perf_counter()
+        tol = min(max(tol, _LAST_TOL), _FIRST_TOL)
+        solved = self.engine.solve(C, effort_at(self.limits, C, left, self.watch, tol), start)
+        if not solved.whole:
+            raise _Ended
+        self.solved += 1
+        seconds = time.perf_counter() - started
+        if C in self.search.Cs:
+            self.search.add_work(C, solved.passes, seconds)
+        else:
+            self.search.add(self.engine, solved, accuracy(self.engine.folds)(solved), seconds)
+            if self.told is not None:
+                self.told(self.search)
+        knot = knot_of(self.engine, C)
+        reached = all(s.status is Status.CONVERGED for s in solved.solutions)
+        knot.final = tol <= _LAST_TOL or not reached
+        return knot
 
+    def over(self, Cs: list[float]) -> None:
+        """Bound the error from the smallest to the largest of rising values of C."""
+        above = self.knot(Cs[-1], _FIRST_TOL)
+        if len(Cs) == 1:
+            self.refine(above, above)
+        for C in reversed(Cs[:-1]):
+            knot = self.knot(C, _FIRST_TOL)
+            self.refine(knot, above)
+            above = knot
 
-def images(engine: Engine) -> list[Image]:
-    """Return the images of the present solutions, fold by fold."""
-    if isinstance(engine, StackedFolds):
-        return _stacked_images(engine)
-    assert isinstance(engine, SeparateFolds)
-    return _separate_images(engine)
+    def refine(self, a: Knot, b: Knot) -> None:
+        """Bound the error between two knots, with more of them where it is needed."""
+        todo = [(a, b, a.x, b.x, 2)]
+        while todo:
+            a, b, low, high, least = todo.pop()
+            found = between(a, b, np.linspace(low, high, 3), self.held_out)
+            count = found.intervals(self.needed)
+            if high - low < _NARROWEST:
+                self._note(found, np.ones(2, dtype=bool))
+            elif count > 0 and max(count, least) <= _MOST:
+                # 1) more points, which cost no look at the data
+                count = max(count, least)
+                if count > 2:
+                    found = between(a, b, np.linspace(low, high, count + 1), self.held_out)
+                good = self._note(found, None)
+                for first, last in _runs(~good):
+                    x, y = float(found.x[first]), float(found.x[last])
+                    todo.append((a, b, x, y, 2 * (last - first) if x == low and y == high else 2))
+            elif (inexact := _inexact(found)) is not None:
+                # 2) the same knots, more exact
+                tol = 0.01 * float((inexact.gap / inexact.primal).max())
+                inexact.become(self.knot(inexact.C, tol, inexact.points()))
+                todo.append((a, b, low, high, 2))
+            else:
+                # 3) one more knot
+                middle = float(found.x[1])
+                tol = 0.02 * float(found.at[..., 1].sum() / b.primal.sum())
+                knot = self.knot(math.exp(middle), tol, found.start(middle))
+                todo.append((a, knot, low, knot.x, 2))
+                todo.append((knot, b, knot.x, high, 2))
 
-
-def _stacked_images(engine: StackedFolds) -> list[Image]:
-    table = _Table(engine.folds)
-    for group in engine.groups:
-        problem, solution = group.problem, group.solution
-        assert problem is not None
-        assert solution is not None
-        point, primals, duals = problem.certify_lanes(solution.point)
-        v, by_w = problem.combine(point.alpha), problem.scores(point.w)
-        by_v = problem.scores(v)
-        for lane, fold in enumerate(group.members):
-            table.put(
-                fold,
-                group.place,
-                point.w[:, lane],
-                v[:, lane],
-                primals[lane],
-                duals[lane],
-                by_w[engine.folds.splits[fold][1], lane],
-                by_v[engine.folds.splits[fold][1], lane],
-            )
-    return table.images()
+    def _note(self, found: Between, some: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """Keep the bounds of some intervals, by default the good ones; return which."""
+        wrong = found.wrong()
+        if some is None:
+            some = wrong >= self.needed
+        table = np.stack([found.x[:-1], found.x[1:], wrong], axis=1)
+        self.pieces += [tuple(row) for row in table[some].tolist()]
+        return some
 
 
-def _separate_images(engine: SeparateFolds) -> list[Image]:
-    table = _Table(engine.folds)
-    for task in engine.tasks:
-        assert task.solution is not None
-        w, certificate = task.solution.w, task.solution.certificate
-        problem = task.unit.rescaled(task.C)
-        v = problem.rows.combine(task.solution.alpha, problem.y)
-        test = engine.folds.rows.take(np.ascontiguousarray(engine.folds.splits[task.fold][1]))
-        table.put(
-            task.fold,
-            task.place,
-            w,
-            v,
-            certificate.primal,
-            certificate.dual,
-            test.scores(w),
-            test.scores(v),
-        )
-    return table.images()
+def _runs(bad: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last point of each run of bad intervals."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).astype(np.int8)))
+    return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]
 
 
-class _Table:
-    """Collects the images of all folds and classes."""
-
-    def __init__(self, folds: Folds) -> None:
-        self._cells: list[dict[int, tuple[Any, ...]]] = [{} for _ in folds.splits]
-
-    def put(
-        self,
-        fold: int,
-        place: int,
-        w: Vector,
-        v: Vector,
-        primal: float,
-        dual: float,
-        by_w: Vector,
-        by_v: Vector,
-    ) -> None:
-        # A gap below the rounding of P is not known to be smaller than that.
-        gap = max(primal - dual, 1e-14 * abs(primal))
-        self._cells[fold][place] = (w @ w, v @ v, w @ v, gap, by_w, by_v)
-
-    def images(self) -> list[Image]:
-        found = []
-        for cells in self._cells:
-            columns = list(zip(*(cells[place] for place in sorted(cells)), strict=True))
-            ww, vv, wv, gap = (np.array(column, dtype=np.float64) for column in columns[:4])
-            by_w, by_v = (np.column_stack(column) for column in columns[4:])
-            found.append(Image(ww, vv, wv, gap, by_w, by_v))
-        return found
+def _inexact(found: Between) -> Knot | None:
+    """Return the knot whose own gap is a large part of the radii, if there is one."""
+    at = float(found.at.max(axis=2).sum())
+    shares = [(float(k.gap.sum()) / at, k) for k in (found.a, found.b) if not k.final]
+    worst = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    return worst[1] if worst[0] > 0.25 else None
 
 
 def certified_choice(
-    folds: Folds, engine: Engine, values: Vector | None, epsilon: float, limits: Limits
+    folds: Folds,
+    engine: Engine,
+    values: Vector | None,
+    epsilon: float,
+    limits: Limits,
+    told: Callable[[Search], None] | None = None,
 ) -> CertifiedChoice:
     """Refine values of C until no C between the smallest and the largest can be much better.
 
@@ -250,91 +194,38 @@ def certified_choice(
     epsilon : float
         Errors lower than the best one by at most this are let go.
     limits : Limits
+    told : callable, optional
+        Called with the search after each C.
     """
-    search, scorer = Search(), accuracy(folds)
-    codes = [folds.codes[test] for _, test in folds.splits]
-    norms = [folds.rows.norms[test] for _, test in folds.splits]
-    mass = _masses(folds)
-    anchors: list[Anchor] = []
-    watch, began = Interrupt(), time.perf_counter()
-    share = [1.0]
-
-    def look(x: float, half: float) -> bool:
-        """Solve at one C, tightly enough for reaches of `half`; tell whether to go on."""
-        spent = time.perf_counter() - began
-        left = None if limits.time_limit is None else limits.time_limit - spent
-        if anchors and (watch.requested or (left is not None and left <= 0.0)):
-            return False
-        started = time.perf_counter()
-        tol = min(max(0.01 * half**2 * share[0], _TIGHTEST), _TIGHT)
-        solved = engine.solve(math.exp(x), effort_at(limits, math.exp(x), left, watch, tol))
-        if not solved.whole and anchors:
-            return False
-        found = images(engine)
-        share[0] = float(min(np.min(i.ww) for i in found) / np.max(solved.primal))
-        scores = scorer(solved)
-        search.add(engine, solved, scores, time.perf_counter() - started)
-        lengths = [reach(i, c, n) for i, c, n in zip(found, codes, norms, strict=True)]
-        down, up = (np.concatenate(part) for part in zip(*lengths, strict=True))
-        anchors.append(Anchor(x, down, up, 1.0 - float(np.mean(scores))))
-        return solved.whole
-
+    search, watch, began = Search(), Interrupt(), time.perf_counter()
+    Cs = list(automatic_Cs(engine) if values is None else values)
     with watch:
-        start = automatic_Cs(engine) if values is None else iter(values)
-        xs = sorted(math.log(C) for C in start)
-        going = True
-        for x in xs:
-            going = going and look(x, 0.35)
-        intervals = _certify(anchors, mass)
-        while going:
-            best = min(anchor.error for anchor in anchors)
-            todo = [
-                (a, b)
-                for a, b, low, _ in intervals
-                if low < best - epsilon - 1e-12 and b.x - a.x > _NARROWEST
-            ]
-            if not todo:
-                break
-            for a, b in todo:
-                going = going and look(0.5 * (a.x + b.x), 0.25 * (b.x - a.x))
-            anchors.sort(key=lambda anchor: anchor.x)
-            intervals = _certify(anchors, mass)
-    anchors.sort(key=lambda anchor: anchor.x)
+        go_on(search, engine, iter(Cs), accuracy(folds), limits, interrupt=watch, told=told)
+        whole = len(search.Cs) == len(Cs)
+        proof = _Proof(engine, epsilon, limits, search, watch, began, told)
+        try:
+            if whole:
+                proof.over(Cs)
+        except _Ended:
+            whole = False
     search.sort()
-    best = min(anchor.error for anchor in anchors)
-    bound = min((low for _, _, low, _ in intervals), default=0.0)
-    covered = going and bool(intervals)
-    bound = bound if covered else 0.0
-    certified = covered and bound >= best - epsilon - 1e-12
-    search.reason = (
-        f"no C of the range has an error below {100 * bound:.2f} % (certified)"
-        if certified
-        else f"it ended before the proof: the bound is {100 * bound:.2f} %"
-    )
-    return CertifiedChoice(search, bound, certified, _band(intervals), len(anchors))
+    bound = min(piece[2] for piece in proof.pieces) if whole else 0.0
+    certified = whole and bound >= proof.needed
+    if certified:
+        search.reason = f"no C of the range has an error below {100 * bound:.2f} % (certified)"
+    elif whole:
+        search.reason = (
+            f"no C of the range has an error below {100 * bound:.2f} %; nearer to the best error "
+            "it cannot be proven in floating point"
+        )
+    else:
+        search.reason = "it ended before the proof"
+    return CertifiedChoice(search, bound, certified, _band(proof.pieces, search), proof.solved)
 
 
-def _masses(folds: Folds) -> Vector:
-    """Return each held-out example's share of the error: the mean over folds of weighted means."""
-    shares = []
-    for _, test in folds.splits:
-        weight = np.ones(test.size) if folds.weight is None else folds.weight[test]
-        shares.append(weight / max(float(weight.sum()), 1e-300) / len(folds.splits))
-    return np.concatenate(shares)
-
-
-def _certify(anchors: list[Anchor], mass: Vector) -> list[tuple[Anchor, Anchor, float, float]]:
-    return [(a, b, *lowest(a, b, mass)) for a, b in pairwise(anchors)]
-
-
-def _band(
-    intervals: list[tuple[Anchor, Anchor, float, float]],
-) -> tuple[Vector, Vector, Vector]:
-    """Return C, the lower bound and the error, at the anchors and where the bound is lowest."""
-    rows = []
-    for a, b, low, x in intervals:
-        rows.append((a.x, low, a.error))
-        rows.append((min(max(x, a.x), b.x), low, 0.5 * (a.error + b.error)))
-        rows.append((b.x, low, b.error))
-    table = np.array(sorted(rows, key=lambda row: row[0])) if rows else np.empty((0, 3))
-    return np.exp(table[:, 0]), table[:, 1], table[:, 2]
+def _band(pieces: list[tuple[float, ...]], search: Search) -> tuple[Vector, Vector, Vector]:
+    """Return C, the lower bound and the error, at both ends of each piece."""
+    table = np.array(sorted(pieces)).reshape(-1, 3)
+    x, lower = table[:, :2].ravel(), np.repeat(table[:, 2], 2)
+    errors = [1.0 - float(np.mean(scores)) for scores in search.scores]
+    return np.exp(x), lower, np.interp(x, np.log(search.Cs), errors)

@@ -137,8 +137,8 @@ class Engine(Protocol):
 
     folds: Folds
 
-    def solve(self, C: float, effort: Effort) -> Solved:
-        """Solve at C."""
+    def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
+        """Solve at C; from points that are feasible there, one a run, if they are given."""
 
     def ratios(self, C: float) -> tuple[Vector, Vector]:
         """Return ‖∇f(w; C)‖ / ‖∇f(0; C)‖ at the present weights, and max(min(n₊, n₋), 1)/n."""
@@ -182,10 +182,14 @@ class StackedFolds:
                     )
                 self.groups.append(_Group(place, members, signed))
 
-    def solve(self, C: float, effort: Effort) -> Solved:
+    def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
         """Solve at C; several groups in threads of their own, one alone in threads inside."""
         inside = effort.threads if len(self.groups) == 1 else 1
-        work = [lambda g=g: self._solve(g, C, effort, inside) for g in self.groups]
+        given = [None] * len(self.groups) if start is None else start
+        work = [
+            lambda g=g, p=p: self._solve(g, C, effort, inside, p)
+            for g, p in zip(self.groups, given, strict=True)
+        ]
         solutions = in_threads(work, effort.threads, effort.interrupt)
         shape = (len(self.folds.splits), len(self.folds.positives))
         primal, dual = np.empty(shape), np.empty(shape)
@@ -201,9 +205,13 @@ class StackedFolds:
                 dual[fold, group.place] = duals[lane]
         return Solved(C, decisions, primal, dual, list(solutions))
 
-    def _solve(self, group: _Group, C: float, effort: Effort, threads: int) -> Solution:
-        folds, warm = self.folds, None
-        if group.problem is None:
+    def _solve(
+        self, group: _Group, C: float, effort: Effort, threads: int, start: Point | None
+    ) -> Solution:
+        folds, warm = self.folds, start
+        if group.problem is not None and start is not None:
+            group.problem = group.problem.rescaled(C / group.problem.C)
+        elif group.problem is None:
             group.problem = StackedProblem(
                 folds.rows, group.signed, C, folds.loss, folds.free_intercept, threads
             )
@@ -315,9 +323,13 @@ class SeparateFolds:
                 loss, free = self.folds.loss, self.folds.free_intercept
                 self.tasks.append(_Task(fold, place, BinaryProblem(rows, signs, cost, loss, free)))
 
-    def solve(self, C: float, effort: Effort) -> Solved:
+    def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
         """Solve at C, the problems in threads."""
-        work = [lambda t=t: t.solve(C, self.solver, effort) for t in self.tasks]
+        given = [None] * len(self.tasks) if start is None else start
+        work = [
+            lambda t=t, p=p: t.solve(C, self.solver, effort, p)
+            for t, p in zip(self.tasks, given, strict=True)
+        ]
         solutions = in_threads(work, effort.threads, effort.interrupt)
         shape = (len(self.folds.splits), len(self.folds.positives))
         primal, dual = np.empty(shape), np.empty(shape)
@@ -380,13 +392,13 @@ class _Task:
     before: tuple[float, Solution] | None = None
     begin: tuple[float, Vector, float] | None = None
 
-    def solve(self, C: float, solver: str, effort: Effort) -> Solution:
-        warm = None
-        if self.solution is not None:
+    def solve(self, C: float, solver: str, effort: Effort, start: Point | None) -> Solution:
+        warm = start
+        if start is None and self.solution is not None:
             self.before = (self.C, self.solution)
             point, factor = self.solution.point, C / self.C
             warm = Point(point.w, point.b, factor * point.alpha)
-        elif self.begin is not None:
+        elif start is None and self.begin is not None:
             before, w, b = self.begin
             point = self.unit.rescaled(before).point_at(w, b)
             warm = Point(w, b, C / before * point.alpha)

@@ -31,6 +31,8 @@ class Search:
     ----------
     reason : str
         One sentence that says why it ended.
+    best_score : float
+        The best mean score.
     start : tuple of ndarray, or None
         Weights (k, weights) and intercepts (k,) to train from at the best C so far: the means over
         the folds.
@@ -43,6 +45,7 @@ class Search:
     passes: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     reason: str = ""
+    best_score: float = -np.inf
     start: tuple[Vector, Vector] | None = None
 
     def add(self, engine: Engine, solved: Solved, scores: Vector, seconds: float) -> None:
@@ -56,9 +59,17 @@ class Search:
         self.dual.append(solved.dual)
         self.passes.append(solved.passes)
         self.seconds.append(seconds)
-        if self.best == len(self.Cs) - 1:
+        best = self.best
+        self.best_score = float(np.mean(self.scores[best]))
+        if best == len(self.Cs) - 1:
             w, b = engine.weights()
             self.start = (w.mean(axis=0), b.mean(axis=0))
+
+    def add_work(self, C: float, passes: float, seconds: float) -> None:
+        """Take note that a C that was looked at took more work."""
+        place = self.Cs.index(C)
+        self.passes[place] += passes
+        self.seconds[place] += seconds
 
     def sort(self) -> None:
         """Bring what was seen into the order of C."""
@@ -87,6 +98,12 @@ class Limits:
     threads: int = 1
     seed: int = 0
     callback: Callable[[str, Record], object] | None = None
+
+    def left(self, began: float) -> float | None:
+        """Return the seconds that are left of work that began then."""
+        if self.time_limit is None:
+            return None
+        return self.time_limit - (time.perf_counter() - began)
 
 
 def automatic_Cs(engine: Engine) -> Iterator[float]:
@@ -122,7 +139,7 @@ def go_on(
         first = True
         for C in Cs:
             started = time.perf_counter()
-            left = None if limits.time_limit is None else limits.time_limit - (started - began)
+            left = limits.left(began)
             if not first and (watch.requested or (left is not None and left <= 0.0)):
                 search.reason = _why(watch)
                 break
