@@ -31,6 +31,8 @@ struct Ties {
     weight.clear();
   }
   std::int64_t count() const { return static_cast<std::int64_t>(rows.size()); }
+  // The dimension of all centring projections together.
+  std::int64_t freedoms() const { return static_cast<std::int64_t>(classes.size()) - count(); }
 };
 
 struct ProximalSums {
@@ -198,13 +200,15 @@ void tied_product(const Rows& rows, const Ties& ties, std::int64_t classes, bool
   }
 }
 
-// Adds the same sum as a matrix over the places feature * classes + class, to its lower triangle.
+// Adds the same sum as a matrix over the places class * (features + intercept) + feature; only what
+// is on or below the diagonal counts. Rows that are half full are written out with their zeros, so
+// that the products run along the matrix.
 template <class Rows>
 void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
                  std::int64_t features, double* matrix, std::int64_t begin, std::int64_t end) {
-  const std::int64_t side = (features + (intercept ? 1 : 0)) * classes;
+  const std::int64_t length = features + (intercept ? 1 : 0), side = length * classes;
   std::vector<std::int64_t> index;
-  std::vector<double> value;
+  std::vector<double> value, full(static_cast<std::size_t>(length));
   for (std::int64_t t = begin; t < end; ++t) {
     const auto place = static_cast<std::size_t>(t);
     const std::int64_t first = ties.pointers[place];
@@ -223,18 +227,60 @@ void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool 
       index.push_back(features);
       value.push_back(1.0);
     }
-    for (std::size_t a = 0; a < index.size(); ++a) {
-      const double weighted = ties.weight[place] * value[a];
-      for (std::size_t b = 0; b < index.size(); ++b) {
-        if (index[b] > index[a]) continue;
-        const double x = weighted * value[b];
-        for (std::int64_t m = 0; m < count; ++m) {
-          double* row = matrix + (index[a] * classes + tied[m]) * side + index[b] * classes;
-          for (std::int64_t l = 0; l < count; ++l) row[tied[l]] -= x * share;
-          row[tied[m]] += x;
+    const bool half_full = 2 * static_cast<std::int64_t>(index.size()) > length;
+    if (half_full) {
+      std::fill(full.begin(), full.end(), 0.0);
+      for (std::size_t e = 0; e < index.size(); ++e) {
+        full[static_cast<std::size_t>(index[e])] = value[e];
+      }
+    }
+    for (std::int64_t m = 0; m < count; ++m) {
+      for (std::int64_t l = 0; l <= m; ++l) {
+        const std::int64_t below = std::max(tied[m], tied[l]), above = std::min(tied[m], tied[l]);
+        const double weight = ties.weight[place] * (m == l ? 1.0 - share : -share);
+        double* block = matrix + below * length * side + above * length;
+        for (std::size_t a = 0; a < index.size(); ++a) {
+          double* row = block + index[a] * side;
+          const double x = weight * value[a];
+          if (half_full) {
+            for (std::int64_t b = 0; b < length; ++b) {
+              row[b] += x * full[static_cast<std::size_t>(b)];
+            }
+          } else {
+            for (std::size_t b = 0; b < index.size(); ++b) row[index[b]] += x * value[b];
+          }
         }
       }
     }
+  }
+}
+
+// An orthonormal basis of each centring projection, times the root of the weight, one vector a row
+// of `basis` (freedoms x classes): one class against the mean of those before it. `owner` says
+// whose it is.
+inline void tied_basis(const Ties& ties, std::int64_t classes, double* basis, std::int64_t* owner) {
+  std::int64_t row = 0;
+  for (std::int64_t t = 0; t < ties.count(); ++t) {
+    const auto place = static_cast<std::size_t>(t);
+    const std::int64_t first = ties.pointers[place], count = ties.pointers[place + 1] - first;
+    const std::int32_t* tied = ties.classes.data() + first;
+    for (std::int64_t m = 1; m < count; ++m, ++row) {
+      const double scale = std::sqrt(ties.weight[place] / static_cast<double>(m * (m + 1)));
+      for (std::int64_t l = 0; l < m; ++l) basis[row * classes + tied[l]] = scale;
+      basis[row * classes + tied[m]] = -static_cast<double>(m) * scale;
+      owner[row] = t;
+    }
+  }
+}
+
+// The rows of the ties [begin, end), written out with their zeros; `out` starts as zero.
+template <class Rows>
+void tied_rows(const Rows& rows, const Ties& ties, std::int64_t features, double* out,
+               std::int64_t begin, std::int64_t end) {
+  for (std::int64_t t = begin; t < end; ++t) {
+    double* row = out + t * features;
+    rows.for_each(ties.rows[static_cast<std::size_t>(t)],
+                  [&](std::int64_t j, double v) { row[j] = v; });
   }
 }
 

@@ -219,12 +219,15 @@ def run(
 
     def observe() -> None:
         """Look at the present point for those who watch; the run does not depend on it."""
-        nonlocal last_told
-        quiet = time.perf_counter() - last_told
-        if np.isfinite(state.expected_gap) and quiet > max(0.2, 20 * check_seconds):
+        nonlocal last_told, check_seconds
+        started = time.perf_counter()
+        quiet = started - last_told
+        patience = 0.2 if callbacks else 1.0
+        if np.isfinite(state.expected_gap) and quiet > max(patience, 20 * check_seconds):
             present, kept = problem.certify(state.point)[1], best.certificate
             tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             last_told = time.perf_counter()
+            check_seconds = last_told - started
 
     with watch, one_blas_thread():
         try:
@@ -252,6 +255,7 @@ def run(
                     break
                 progress.iterations += 1
                 progress.passes = state.passes
+                progress.active = state.active
                 progress.expected.append(state.expected_gap)
                 progress.finished = state.finished
                 other = choice.next(progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from oracle_multiclass import RULES
 from widemargin.projections import block_step
@@ -58,21 +59,40 @@ def test_select_is_optimal_and_equals_sort(rule: str) -> None:
         np.testing.assert_allclose(fast, slow, rtol=0.0, atol=1e-12 * np.abs(v).max() * v.size)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_against_a_generic_solver(rule: str) -> None:
+def check_against_a_generic_solver(rule: str, seed: int, cases: int = 500) -> None:
+    """Solve many independent blocks as one quadratic program, each scaled to max |v| = 1."""
     cp = pytest.importorskip("cvxpy")
-    random = np.random.default_rng(3)
-    for _ in range(25):
+    random = np.random.default_rng(seed)
+    blocks = []
+    for _ in range(cases):
         v, c = random_case(random)
-        size = max(np.abs(v).max(), 1e-3)
-        v, c = v[:40] / size, float(np.clip(c / size, 1e-4, 1e3))
-        b = cp.Variable(v.size)
-        constraints = [b >= 0, b <= c] if rule == "weston_watkins" else [b >= 0, cp.sum(b) <= c]
-        objective = 0.5 * cp.sum_squares(b) + 0.5 * cp.square(cp.sum(b)) - v @ b
-        cp.Problem(cp.Minimize(objective), constraints).solve(
-            solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
-        )
-        np.testing.assert_allclose(block_step(v, c, rule=rule), b.value, atol=1e-5)
+        size = max(np.abs(v).max(), 1e-300)
+        blocks.append((v / size, float(np.clip(c / size, 1e-6, 1e3))))
+    lengths = [v.size for v, _ in blocks]
+    values, costs = np.concatenate([v for v, _ in blocks]), np.array([c for _, c in blocks])
+    owner = np.repeat(np.arange(cases), lengths)
+    sums = sp.csr_array((np.ones(values.size), (owner, np.arange(values.size))))
+    b = cp.Variable(values.size)
+    upper = b <= costs[owner] if rule == "weston_watkins" else sums @ b <= costs
+    objective = 0.5 * cp.sum_squares(b) + 0.5 * cp.sum_squares(sums @ b) - values @ b
+    cp.Problem(cp.Minimize(objective), [b >= 0, upper]).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12
+    )
+    ours = np.concatenate([block_step(v, c, rule=rule) for v, c in blocks])
+    np.testing.assert_allclose(ours, b.value, rtol=0.0, atol=3e-6)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(2))
+def test_against_a_generic_solver(rule: str, seed: int) -> None:
+    check_against_a_generic_solver(rule, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(2, 20))
+def test_against_a_generic_solver_on_the_rest_of_10_000(rule: str, seed: int) -> None:
+    check_against_a_generic_solver(rule, seed)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -2,8 +2,10 @@
 
 Block dual descent starts. It estimates the gap of each sweep for free; from the rate at which that
 falls follows how many sweeps the tolerance will take. Where all weights together are few enough for
-one factorised matrix, the state goes to ``proximal_newton`` as soon as that is predicted to be
-cheaper from there. Predictions count operations and never look at the clock.
+one factorised matrix, or the examples that are not at rest, the state goes to ``proximal_newton``
+when that is predicted to be cheaper from there and the sweeps have cost a good part of it: Newton
+gains from a better start, and should the prediction be wrong, little is lost. Predictions count
+operations and never look at the clock.
 """
 
 from __future__ import annotations
@@ -12,14 +14,17 @@ from widemargin.methods.auto_binary import sweeps_to_go
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.block_dual_cd import BlockDualCD
 from widemargin.methods.multiclass_newton import SMALL_PROBLEM, MulticlassNewton, products
-from widemargin.methods.tied_system import LARGEST_MATRIX
+from widemargin.methods.tied_system import LARGEST_MATRIX, matrix_work, tied_work
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem
 
-_FIRST_LOOK = 8
-"""Sweeps before which the rate says little, and Newton's start would be too far away."""
+_FIRST_LOOK = 4
+"""Steps before which the rate says little."""
 
-_NEWTON_STEPS = 35
+_SPENT = 0.4
+"""Share of what Newton would cost that sweeps may cost before."""
+
+_NEWTON_STEPS = 25
 
 
 class AutoMulticlass:
@@ -55,17 +60,18 @@ class AutoMulticlass:
             return None
         if len(self._story) > 2 or progress.iterations < _FIRST_LOOK:
             return None
-        side = (problem.rows.weights + problem.free_intercept) * problem.classes
         newton = MulticlassNewton()
-        if side > LARGEST_MATRIX or newton.refuses(problem) is not None:
+        if newton.refuses(problem) is not None:
             return None
         remaining = sweeps_to_go(progress.expected, progress.tol)
-        ahead = remaining * sweep_seconds(problem) * progress.passes / progress.iterations
-        if ahead <= newton_seconds(problem, side):
+        sweep = sweep_seconds(problem)
+        ahead = remaining * sweep * progress.passes / progress.iterations
+        cost = newton_seconds(problem, progress.active)
+        if ahead <= cost or progress.passes * sweep < _SPENT * cost:
             return None
         sweeps = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
         return self._tell(
-            newton, f"block descent needed {sweeps} more sweeps after {progress.iterations}"
+            newton, f"block descent needed {sweeps} more steps after {progress.iterations}"
         )
 
 
@@ -75,10 +81,15 @@ def sweep_seconds(problem: MulticlassProblem) -> float:
     return 1e-9 * (0.2 * rows.view.nonzeros * problem.stride + 80.0 * rows.count) + 1e-4
 
 
-def newton_seconds(problem: MulticlassProblem, side: int) -> float:
-    """Predict what the Newton steps cost, in the same currency."""
+def newton_seconds(problem: MulticlassProblem, active: int) -> float:
+    """Predict what the Newton steps cost, in the same currency; infinite if systems are too large.
+
+    Most examples that are not at rest will have two classes tied, some three; but ties are no more
+    than weights.
+    """
     rows = problem.rows
-    entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
-    passes = 0.4 * rows.view.nonzeros * problem.stride + rows.count * (300.0 + 4.0 * problem.stride)
-    matrix = 0.1 * rows.count * 4.0 * entries * entries + 0.05 * side**3 / 3.0
-    return _NEWTON_STEPS * (1e-9 * (passes + matrix) + 2e-4)
+    side = (rows.weights + problem.free_intercept) * problem.classes
+    freedoms = min(active + active // 4, side)
+    system = min(tied_work(problem, active, freedoms), matrix_work(problem, freedoms, side))
+    passes = 0.3 * rows.view.nonzeros * problem.stride + rows.count * (150.0 + 4.0 * problem.stride)
+    return _NEWTON_STEPS * (1e-9 * (passes + 0.045 * system) + 2e-4)

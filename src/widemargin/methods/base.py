@@ -89,6 +89,7 @@ class Progress:
     method: str
     tol: float
     passes: float = 0.0
+    active: int = 0
     iterations: int = 0
     expected: list[float] = field(default_factory=list)
     finished: bool = False

@@ -23,11 +23,14 @@ _FINE = 1e-7
 _EXTRAPOLATE_AFTER = 8
 """Visited values per feature after which the search along the sweeps is worth its price."""
 
-_PASSES_BETWEEN = 2
-"""Passes over the active examples between two searches: reading all the lists costs about one."""
+_PASSES_BETWEEN = 4
+"""Passes over the active examples between two searches."""
 
-_REOPEN = 20
-"""Steps after which all examples are visited again where the intercept is free."""
+_MOST_INNER = 3.0
+"""Visits, in passes over all examples, to those that are not at rest before all are seen again."""
+
+_INNER_GOAL = 0.1
+"""Share of the gap that is left when all examples are worth another look."""
 
 _REFRESH = 25
 """Extrapolations after which W is computed from β again."""
@@ -35,8 +38,8 @@ _REFRESH = 25
 _MANY_CLASSES = 32
 """Classes up to which a pass over all of them costs no more than one over a few."""
 
-_FULL_EVERY = 4
-"""Sweeps of which one looks at every class, where classes are many."""
+_LISTED_ROUNDS = 3
+"""Sweeps over the classes on the lists before all classes are looked at, where they are many."""
 
 
 @dataclass(eq=False)
@@ -48,11 +51,9 @@ class BlockDualCDState(BlockState):
     residual_before: Matrix = field(default_factory=lambda: np.empty(0))
     span: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     scratch: Matrix = field(default_factory=lambda: np.empty((0, 0)))
-    slack: float = np.inf
     mean_entries: float = 1.0
     since_extrapolation: int = 0
     extrapolations: int = 0
-    sweeps: int = 0
     steps: int = 0
 
 
@@ -78,52 +79,60 @@ class BlockDualCD:
         return state
 
     def advance(self, state: BlockDualCDState) -> None:
-        """Sweep over the active examples, again if they are few, and extrapolate.
+        """Sweep over the examples that are not at rest, then over all; extrapolate in between.
 
-        A step is worth at least a quarter of a pass, so that what is done once a step stays small
-        beside it and steps can be counted against ``max_iter``.
+        An example is at rest when its step is nil and its dual variables are in a corner: it is
+        left out at once, and seen again when the others have little left to gain.
         """
         problem = state.problem
-        visited = 0
-        while True:
-            # 1) sweep, over the classes on the lists only or over all; shrink by what it saw
-            listed_only = self._listed_only(state)
-            violation, gap, seen = state.sweep(partial(self._visit, state, listed_only))
-            state.active = core.compact(state.members, state.active)
-            state.sweeps += 1
-            visited += max(seen, 1)
-            if not listed_only:
-                state.slack = violation if violation > 0.0 else np.inf
-            done = gap <= 0.5 * state.settings.tol * state.primal or state.active == 0
-            if not listed_only and (done or 4 * visited >= state.count or state.rho > 0.0):
-                break
-            problem.rows.checkpoint()
-        state.passes += visited / max(1, state.count)
-
-        # 2) extrapolate along the sweeps since the last time, once they have cost more than it
-        state.since_extrapolation += visited
-        entries = state.since_extrapolation * state.mean_entries
-        rested = state.since_extrapolation >= _PASSES_BETWEEN * state.active
-        if rested and entries >= _EXTRAPOLATE_AFTER * state.weights.shape[0]:
-            self._extrapolate(state)
-
-        # 3) judge; open up again when the active examples are done
-        state.judge(gap)
+        # 1) those that are not at rest
+        visited = self._inner_sweeps(state)
+        # 2) all examples, and all classes
+        state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
+        state.active = state.count
+        if state.steps:
+            self._mark(state)
+        violation, gap, seen = state.sweep(partial(self._visit, state, False))
+        state.active = core.compact(state.members, state.active)
+        state.since_extrapolation += seen
+        state.passes += (visited + seen) / max(1, state.count)
         state.steps += 1
+        # 3) judge
+        state.judge(gap)
         if state.expected_gap <= state.settings.tol < _FINE:
             self._refresh(state)
-        stale = state.rho > 0.0 and state.steps % _REOPEN == 0
-        if state.active == state.count:
-            state.finished = violation == 0.0 and not state.residual.any()
-        elif state.expected_gap <= state.settings.tol or state.active == 0 or stale:
-            state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
-            state.active = state.count
-            state.slack = np.inf
-            self._mark(state)
+        state.finished = violation == 0.0 and not state.residual.any()
+
+    def _inner_sweeps(self, state: BlockDualCDState) -> int:
+        """Sweep over the active examples until the gap seen there is a share of what it was."""
+        if not state.steps or not state.active:
+            return 0
+        goal = max(_INNER_GOAL * state.last_gap, 0.3 * state.settings.tol * state.primal)
+        listed_only = self._listed_only(state)
+        visited = 0
+        while state.active and visited < _MOST_INNER * state.count:
+            # The multipliers of a free intercept move after every sweep.
+            if state.rho == 0.0 and state.active <= state.visits_per_call:
+                gap, seen = self._rounds(state, goal, listed_only)
+            else:
+                _, gap, seen = state.sweep(partial(self._visit, state, listed_only))
+                state.active = core.compact(state.members, state.active)
+            visited += max(seen, 1)
+            state.since_extrapolation += seen
+            entries = state.since_extrapolation * state.mean_entries
+            rested = state.since_extrapolation >= _PASSES_BETWEEN * state.active
+            if rested and entries >= _EXTRAPOLATE_AFTER * state.weights.shape[0]:
+                self._extrapolate(state)
+            state.problem.rows.checkpoint()
+            if gap <= goal or listed_only:
+                break
+        return visited
 
     def _listed_only(self, state: BlockDualCDState) -> bool:
-        few = 16 * state.duals.total <= state.problem.stride * state.count
-        return state.problem.classes > _MANY_CLASSES and few and state.sweeps % _FULL_EVERY != 0
+        """Whether to move only what is not zero: where classes are many, most never matter."""
+        if state.problem.classes <= _MANY_CLASSES:
+            return False
+        return 16 * state.duals.total <= state.problem.stride * state.count
 
     def _visit(self, state: BlockDualCDState, listed_only: bool, place: int) -> Any:
         return state.problem.core.sweep(
@@ -133,9 +142,23 @@ class BlockDualCD:
             state.order,
             place,
             state.visits_per_call,
-            state.slack,
+            0.0,
             listed_only,
         )
+
+    def _rounds(self, state: BlockDualCDState, goal: float, listed_only: bool) -> tuple[float, int]:
+        state.active, _, gap, seen = state.problem.core.rounds(
+            *_iterate(state),
+            state.members,
+            state.active,
+            state.order,
+            int(state.random.integers(2**63)),
+            goal,
+            min(state.visits_per_call, _PASSES_BETWEEN * state.active),
+            _LISTED_ROUNDS if listed_only else _PASSES_BETWEEN,
+            listed_only,
+        )
+        return gap, seen
 
     def _extrapolate(self, state: BlockDualCDState) -> None:
         state.problem.core.extrapolate(

@@ -51,6 +51,9 @@ _NARROW = 0.2
 SMALL_PROBLEM = 20_000
 """Products with the data below which a step costs so little that the last digits come for free."""
 
+_WARM_WIDTH = 4.0
+"""The interval, in margins, around the dual point that another method got to."""
+
 _LAST_DIGITS = 1e-15
 """The relative gap at which rounding leaves nothing to gain."""
 
@@ -149,7 +152,7 @@ class MulticlassNewton:
             core.BlockDuals(n, k),
             core.Ties(),
             np.zeros_like(weights),
-            width=_first_width(problem) if warm is None else 0.5,
+            width=_first_width(problem) if warm is None else _WARM_WIDTH,
         )
         state.scores = self._scores(state, weights)
         self._evaluate(state)

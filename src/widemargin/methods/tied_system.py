@@ -1,8 +1,10 @@
 """Newton's equations of the smoothed multiclass losses.
 
 The matrix is I + Σ_i x_i x_iᵀ ⊗ P_i / q_i, with P_i the centring projection of the tied classes of
-example i. While the weights of all classes are few it is formed and factorised; else conjugate
-gradients use products with it, preconditioned by its diagonal blocks, one a class.
+example i. With a basis of each projection it is I + AᵀA, where A has a row a basis vector: near the
+solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of all
+classes are few, the matrix itself may be the smaller one; where both are large, conjugate gradients
+use products with it, preconditioned by its diagonal blocks, one a class.
 """
 
 from __future__ import annotations
@@ -18,6 +20,12 @@ Matrix = NDArray[np.float64]
 
 LARGEST_MATRIX = 1100
 """Weights of all classes up to which the matrix is formed: a factorisation of some 20 ms."""
+
+MOST_FREEDOMS = 2000
+"""Basis vectors up to which I + AAᵀ is formed: a factorisation of some 100 ms."""
+
+MOST_TIED_VALUES = 20_000_000
+"""Values of the tied examples that are written out with their zeros: 160 MB."""
 
 FEW_WEIGHTS = 2000
 """Features up to which the diagonal blocks are formed."""
@@ -38,9 +46,66 @@ def newton_direction(
     The intercepts, if free, are the last row.
     """
     side = gradient.shape[0] * problem.classes
+    by_ties = tied_work(problem, ties.count, ties.freedoms)
+    if by_ties < matrix_work(problem, ties.count, side):
+        return _by_ties(problem, ties, gradient)
     if side <= LARGEST_MATRIX:
         return _factorised(problem, ties, gradient)
     return _conjugate_gradients(problem, ties, gradient, accuracy)
+
+
+def tied_work(problem: MulticlassProblem, ties: int, freedoms: int) -> float:
+    """Count the operations of `_by_ties`, in matrix products; infinite where it cannot serve."""
+    if not 0 < freedoms <= MOST_FREEDOMS or ties * problem.rows.weights > MOST_TIED_VALUES:
+        return np.inf
+    return freedoms**2 * (freedoms / 3.0 + problem.rows.weights + problem.classes + 5.0)
+
+
+def matrix_work(problem: MulticlassProblem, ties: int, side: int) -> float:
+    """Count the operations of `_factorised`; those that form the matrix are slower."""
+    if side > LARGEST_MATRIX:
+        return np.inf
+    entries = _entries(problem)
+    slower = 5.0 if 2.0 * entries > problem.rows.weights else 20.0
+    return slower * 3.0 * ties * entries * entries + side**3 / 3.0
+
+
+def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
+    k, d = problem.classes, problem.rows.weights
+    basis, owner = np.empty((ties.freedoms, k)), np.empty(ties.freedoms, dtype=np.int64)
+    ties.basis(basis, owner)
+    rows = np.zeros((ties.count, d))
+    step = max(1, int(_TIES_PER_CALL / _entries(problem)))
+    for begin in range(0, ties.count, step):
+        problem.core.tied_rows(ties, rows, begin, min(begin + step, ties.count))
+    # 1) I + AAᵀ, factorised
+    matrix = rows @ rows.T
+    if ties.freedoms > ties.count:
+        matrix = matrix[np.ix_(owner, owner)]
+    matrix *= basis @ basis.T
+    matrix.reshape(-1)[:: ties.freedoms + 1] += 1.0
+    problem.rows.checkpoint()
+    factor, failed = dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+    if failed:
+        return -gradient
+    problem.rows.checkpoint()
+    # 2) (I + AAᵀ) λ = A (−g), where the intercepts, if free, are eliminated
+    right = -np.einsum("ij,ij->i", (rows @ gradient[:d, :k])[owner], basis)
+    multiplier = dpotrs(factor, right, lower=1)[0]
+    out = np.zeros_like(gradient)
+    if problem.free_intercept:
+        images = dpotrs(factor, basis, lower=1)[0]
+        small = basis.T @ images
+        # A shift common to all intercepts has no curvature, and no gradient either.
+        small.reshape(-1)[:: k + 1] += 1e-9 * max(1.0, float(small.diagonal().max()))
+        shift = np.linalg.solve(small, -gradient[d, :k] - basis.T @ multiplier)
+        multiplier = multiplier + images @ shift
+        out[d, :k] = shift
+    # 3) p = −g − Aᵀλ
+    share = np.zeros((ties.count, k))
+    np.add.at(share, owner, multiplier[:, None] * basis)
+    out[:d, :k] = -gradient[:d, :k] - rows.T @ share
+    return out
 
 
 def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
@@ -52,17 +117,17 @@ def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -
         end = min(begin + step, ties.count)
         problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
         problem.rows.checkpoint()
-    features = problem.rows.weights * k
-    diagonal = matrix.reshape(-1)[:: rows * k + 1]
-    diagonal[:features] += 1.0
+    diagonal = matrix.reshape(-1)[:: rows * k + 1].reshape(k, rows)
+    diagonal[:, : problem.rows.weights] += 1.0
     # A shift common to all intercepts has no curvature, and no gradient either.
-    diagonal[features:] += 1e-9 * max(1.0, float(diagonal[features:].max(initial=0.0)))
+    free = diagonal[:, problem.rows.weights :]
+    free += 1e-9 * max(1.0, float(free.max(initial=0.0)))
     factor, failed = dpotrf(matrix.T, lower=0, overwrite_a=1, clean=0)
     if failed:
         return -gradient
-    right = -np.ascontiguousarray(gradient[:, :k]).reshape(-1)
+    right = -np.ascontiguousarray(gradient[:, :k].T).reshape(-1)
     out = np.zeros_like(gradient)
-    out[:, :k] = dpotrs(factor, right, lower=0)[0].reshape(rows, k)
+    out[:, :k] = dpotrs(factor, right, lower=0)[0].reshape(k, rows).T
     return out
 
 
