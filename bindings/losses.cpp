@@ -46,6 +46,22 @@ void register_losses(nb::module_& m) {
       nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"),
       nb::arg("alpha").noconvert(), nb::arg("curvature").noconvert());
   m.def(
+      "linearised_move",
+      [](const std::string& loss, Vector y, Vector cost, MutableVector scores, double b,
+         MutableVector slopes, double slope_b, double step) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(scores, n, "scores");
+        require_length(slopes, n, "slopes");
+        nb::gil_scoped_release release;
+        with_smooth_loss(loss, [&](auto kind) {
+          linearised_move<decltype(kind)>(y.data(), cost.data(), scores.data(), b, slopes.data(),
+                                          slope_b, step, n);
+        });
+      },
+      nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores").noconvert(), nb::arg("b"),
+      nb::arg("slopes").noconvert(), nb::arg("slope_b"), nb::arg("step"));
+  m.def(
       "derivatives_along",
       [](const std::string& loss, Vector y, Vector cost, Vector scores, double b, Vector slopes,
          double slope_b, double t) {
@@ -110,6 +126,21 @@ void register_losses(nb::module_& m) {
       },
       nb::arg("y"), nb::arg("cost"), nb::arg("center"), nb::arg("h"), nb::arg("scores"),
       nb::arg("b"), nb::arg("slopes"), nb::arg("slope_b"), nb::arg("t"));
+  m.def(
+      "proximal_move",
+      [](Vector y, Vector cost, Vector center, double h, MutableVector scores, double b,
+         MutableVector slopes, double slope_b, double step) {
+        const auto n = static_cast<std::int64_t>(y.shape(0));
+        require_length(cost, n, "cost");
+        require_length(center, n, "center");
+        require_length(scores, n, "scores");
+        require_length(slopes, n, "slopes");
+        nb::gil_scoped_release release;
+        const ProximalHinge loss{y.data(), cost.data(), center.data(), h};
+        proximal_move(loss, scores.data(), b, slopes.data(), slope_b, step, n);
+      },
+      nb::arg("y"), nb::arg("cost"), nb::arg("center"), nb::arg("h"), nb::arg("scores").noconvert(),
+      nb::arg("b"), nb::arg("slopes").noconvert(), nb::arg("slope_b"), nb::arg("step"));
   m.def(
       "hinge_mismatch",
       [](Vector y, Vector cost, Vector scores, double b, Vector alpha) {

@@ -40,6 +40,25 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("sum").noconvert(),
           nb::arg("begin"), nb::arg("end"))
       .def(
+          "accumulate_change",
+          [](const RowsHandle& handle, Vector fresh, Vector old, Vector signs, MutableVector sum,
+             std::int64_t begin, std::int64_t end) {
+            require_length(fresh, handle.count(), "fresh");
+            require_length(old, handle.count(), "old");
+            require_length(signs, handle.count(), "signs");
+            require_length(sum, handle.weights(), "sum");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  accumulate_change(r, fresh.data(), old.data(), signs.data(), sum.data(), begin,
+                                    end);
+                },
+                handle.view);
+          },
+          nb::arg("fresh"), nb::arg("old"), nb::arg("signs"), nb::arg("sum").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
+      .def(
           "scores_and_accumulate",
           [](const RowsHandle& handle, Vector w, MutableVector out, Vector coefficients,
              std::optional<Vector> signs, MutableVector sum, std::int64_t begin, std::int64_t end) {

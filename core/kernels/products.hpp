@@ -26,7 +26,18 @@ void accumulate(const Rows& rows, const double* coefficients, const double* sign
   }
 }
 
-// Both of the above while a row is in cache.
+// sum += sum_i signs[i] (fresh[i] - old[i]) x_i; rows whose coefficient stayed cost nothing.
+template <class Rows>
+void accumulate_change(const Rows& rows, const double* fresh, const double* old,
+                       const double* signs, double* sum, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (fresh[i] != old[i]) {
+      rows.axpy(i, signs[i] * (fresh[i] - old[i]), sum);
+    }
+  }
+}
+
+// Scores and accumulation while a row is in cache.
 template <class Rows>
 void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
                            const double* coefficients, const double* signs, double* sum,

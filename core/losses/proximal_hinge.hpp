@@ -68,6 +68,20 @@ inline Derivatives proximal_derivatives_along(const ProximalHinge& loss, const d
   return total;
 }
 
+// Moves along a direction with a step, in place: `scores` become those of the new point, `slopes`
+// the dual variables of the linearised conditions at the old one, clipped.
+inline void proximal_move(const ProximalHinge& loss, double* scores, double b, double* slopes,
+                          double slope_b, double step, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double c = loss.cost[i], y = loss.y[i];
+    const double a = loss.unclipped(i, y * (scores[i] + b));
+    const double alpha = std::clamp(a, 0.0, c);
+    const double change = (a > 0.0 && a < c) ? c / loss.h * y * (slopes[i] + slope_b) : 0.0;
+    scores[i] += step * slopes[i];
+    slopes[i] = std::clamp(alpha - change, 0.0, c);
+  }
+}
+
 // sum_i of c_i hinge(m_i) - alpha_i + alpha_i m_i: how far each pair (m, alpha) is from belonging
 // together; with ||w - w(alpha)||^2 / 2 it makes up the duality gap.
 inline double hinge_mismatch(const double* y, const double* cost, const double* scores, double b,

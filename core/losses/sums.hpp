@@ -59,6 +59,19 @@ void loss_terms(const double* y, const double* cost, const double* scores, doubl
   }
 }
 
+// Moves along a direction with a step, in place: `scores` become those of the new point, `slopes`
+// the dual variables of the linearised conditions at the old one, not yet clipped.
+template <class Loss>
+void linearised_move(const double* y, const double* cost, double* scores, double b, double* slopes,
+                     double slope_b, double step, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double m = y[i] * (scores[i] + b);
+    const double change = Loss::curvature_at(m, cost[i]) * y[i] * (slopes[i] + slope_b);
+    scores[i] += step * slopes[i];
+    slopes[i] = Loss::alpha_at(m, cost[i]) - change;
+  }
+}
+
 // First and second derivative of t -> sum_i c_i loss(y_i (scores_i + t slopes_i)).
 struct Derivatives {
   double first = 0.0;

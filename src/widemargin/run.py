@@ -123,6 +123,20 @@ class _Best:
         )
 
 
+@dataclass(frozen=True)
+class _Left:
+    """What a run still asks of a state when its method gives way to another."""
+
+    point: Point
+    active: int
+    passes: float
+    expected_gap: float
+
+    @classmethod
+    def of(cls, state: Any) -> _Left:
+        return cls(state.point, state.active, state.passes, state.expected_gap)
+
+
 def run(
     problem: Problem,
     choice: Choice,
@@ -260,9 +274,10 @@ def run(
                 progress.finished = state.finished
                 other = choice.next(progress)
                 if other is not None:
+                    # The old state's memory is free before the certificate and the new one's.
+                    state = _Left.of(state)
                     if last_check < iteration:
                         check(state.point)
-                    # The old state's memory is free before the new one takes its own.
                     method, state = other, None
                     state = method.start(watched, best.point, settings)
                     progress = Progress(problem, method.name, tol)

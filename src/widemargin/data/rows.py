@@ -168,10 +168,17 @@ class Rows:
             self.view.accumulate(coefficients, signs, total, begin, end)
         return total
 
+    def combine_change(self, fresh: Vector, old: Vector, signs: Vector) -> Vector:
+        """Return Σ (fresh_i − old_i) signs_i x_i; rows whose coefficient stayed are not read."""
+        total = np.zeros(self.weights)
+        for begin, end in self.pieces():
+            self.view.accumulate_change(fresh, old, signs, total, begin, end)
+        return total
+
     def scores_and_combination(
         self, w: Vector, coefficients: Vector, signs: Vector | None = None
     ) -> tuple[Vector, Vector]:
-        """Return both of the above from one pass over the data."""
+        """Return the scores and the combination from one pass over the data."""
         out, total = np.empty(self.count), np.zeros(self.weights)
         for begin, end in self.pieces():
             self.view.scores_and_accumulate(w, out, coefficients, signs, total, begin, end)

@@ -100,6 +100,10 @@ class Newton:
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
         gradient = state.w - problem.rows.combine(alpha, y)
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
+        state.active = int(np.count_nonzero(curvature))
+        # Vectors over the examples are what memory goes to: each is let go as soon as it has served
+        # and computed again where it is wanted once more.
+        del alpha
 
         # 2) direction
         direction, direction_b = state.system.direction(
@@ -110,6 +114,7 @@ class Newton:
             0.02 * state.settings.tol * state.primal,
             level=2.0 if loss.name == "squared_hinge" else None,
         )
+        del curvature
         slopes = problem.rows.scores(direction)
         share = problem.rows.count / state.whole.rows.count
         state.passes += 3 * share
@@ -118,23 +123,17 @@ class Newton:
         step, decrease = _line_search(problem, state, direction, direction_b, slopes)
         if step == 0.0:
             if problem is state.whole:
-                state.alpha, state.finished = alpha, True
+                state.alpha = loss.terms(y, cost, state.scores, state.b)[0]
+                state.finished = True
             else:
                 self._enter_stage(state)
             return
 
-        # 4) the dual point of the linearised conditions, α − h y (Xp + p_b): exactly w(α) = w + p,
-        # but for what has to be clipped. In place: vectors over the examples are what memory goes
-        # to, and there is no checkpoint before the state is whole again.
-        state.active = int(np.count_nonzero(curvature))
-        curvature *= y
-        if direction_b != 0.0:
-            alpha -= curvature * (slopes + direction_b)
-        else:
-            alpha -= np.multiply(curvature, slopes, out=curvature)
-        slopes *= step
-        state.scores += slopes
-        del curvature, slopes
+        # 4) move, and take the dual point of the linearised conditions, α − h y (Xp + p_b): exactly
+        # w(α) = w + p, but for what has to be clipped. In place: there is no checkpoint before the
+        # state is whole again.
+        core.linearised_move(loss.name, y, cost, state.scores, state.b, slopes, direction_b, step)
+        alpha = slopes
         state.w = state.w + step * direction
         state.b += step * direction_b
         primal = state.primal = problem.primal(state.w, state.b, state.scores)

@@ -129,7 +129,7 @@ class ProximalNewton:
             if state.active > 0 or state.h > 1e6:
                 break
             state.h *= 4.0
-        state.combination = state.combination + rows.combine(alpha - state.alpha, y)
+        state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
         state.alpha = alpha
         gradient = state.w - state.combination
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
@@ -143,6 +143,7 @@ class ProximalNewton:
             0.02 * state.settings.tol * state.primal,
             level=1.0 / state.h,
         )
+        del curvature
         slopes = rows.scores(direction)
         state.passes += 2 * share
         at_zero = float(gradient @ direction) + gradient_b * direction_b
@@ -158,14 +159,17 @@ class ProximalNewton:
             return first + wd + t * dd, second + dd
 
         step = line_search(derivatives, at_zero)
+
+        # 3) move, and take the dual point of the linearised conditions: w(α) = w + p, but for what
+        # is clipped. In place: vectors over the examples are what memory goes to, and there is no
+        # checkpoint before the scores belong to the weights again.
+        core.proximal_move(
+            y, cost, state.center, state.h, state.scores, state.b, slopes, direction_b, step
+        )
         state.w = state.w + step * direction
         state.b += step * direction_b
-        state.scores = state.scores + step * slopes
-
-        # 3) the dual point of the linearised conditions: w(α) = w + p, but for what is clipped
-        linear = np.clip(alpha - curvature * y * (slopes + direction_b), 0.0, cost)
-        state.combination = state.combination + rows.combine(linear - alpha, y)
-        state.alpha = linear
+        state.combination = state.combination + rows.combine_change(slopes, alpha, y)
+        state.alpha = slopes
         self._recentre(state, -0.5 * at_zero)
 
     def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
@@ -182,7 +186,7 @@ class ProximalNewton:
             state.best_gap = min(gap, state.best_gap)
             state.finished = state.stalled_steps >= _PATIENCE
         if decrease <= _SOLVED * mismatch or decrease == 0.0:
-            state.center = state.alpha.copy()
+            state.center = state.alpha
             if mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
@@ -198,7 +202,13 @@ class ProximalNewton:
         scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
         # All together, after the last checkpoint, so that an interrupt finds a whole state.
         state.problem, state.scores = problem, scores
-        state.center = 0.5 * problem.cost if alpha is None else np.clip(alpha, 0.0, problem.cost)
+        if alpha is None:
+            state.center = 0.5 * problem.cost
+        else:
+            within = (alpha >= 0.0).all() and (alpha <= problem.cost).all()
+            state.center = alpha if within else np.clip(alpha, 0.0, problem.cost)
         state.alpha = np.zeros(count)
+        if subset is None:
+            state.start_alpha = state.center
         state.combination = np.zeros(problem.rows.weights)
         state.last_mismatch = 0.0

@@ -121,13 +121,17 @@ class BinaryProblem:
             ):
                 b = best
         primal = self.primal(point.w, b, scores)
+        del scores
         # 3) dual value, at the best multiple of α
         dual = self.dual(alpha, combination)
         scale = self._best_scale(alpha, combination)
         if scale != 1.0:
-            scaled = self.dual(scale * alpha, scale * combination)
-            if scaled > dual:
-                alpha, dual = self.loss.clip(scale * alpha, self.cost), scaled
+            alpha *= scale
+            value = self.dual(alpha, scale * combination)
+            if value > dual:
+                alpha, dual = self.loss.clip(alpha, self.cost), value
+            else:
+                alpha = self.feasible(point.alpha)
         if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
             raise RuntimeError(
                 f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
