@@ -1,7 +1,7 @@
 """How far the best cross-validation rate depends on the draw of the folds.
 
-``python -m benchmarks.published.warm_start.spread [set ...]`` writes results/spread.csv: tables IV and
-V have one rate a set, from one draw of five folds that is not published. Here the search of
+``python -m benchmarks.published.warm_start.spread [set ...]`` writes results/spread.csv: tables IV
+and V have one rate a set, from one draw of five folds that is not published. Here the search of
 `tables` is repeated over draws, stratified and not, and the lowest, middle and highest best rate
 stand beside the published one. A published rate between the lowest and the highest is one that
 another draw gives.
@@ -45,7 +45,7 @@ def rows_of(entry: dict[str, str]) -> list[list[Any]]:
         rates = []
         for draw in range(DRAWS):
             cv = splitter(5, shuffle=True, random_state=draw)
-            model = LogisticRegressionCV(fit_intercept=False, cv=cv, search_tol=1e-4)
+            model = LogisticRegressionCV(fit_intercept=False, cv=cv, search_tol=1e-6)
             rates.append(100.0 * model.fit(X, y).best_score_)
         near = np.mean(np.array(rates) >= best - 0.5)
         numbers = (best, np.min(rates), np.median(rates), np.max(rates))

@@ -28,7 +28,7 @@ _MOST_STEPS = 60
 _RENEW = 6
 """Conjugate gradient steps above which the matrix is made anew, from more examples."""
 
-_FAR = 500
+_FAR = 100
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
 
@@ -51,7 +51,7 @@ class Preconditioner:
         """Make ready for the problem's C and for these curvatures."""
         side = problem.rows.weights + int(problem.free_intercept)
         if side > LARGEST_FACTORISED:
-            mean = curvature.sum(axis=1) / _used(problem).size
+            mean = curvature.sum(axis=1) / problem.used
             self.diagonal = 1.0 + problem.rows.curvature_diagonal(mean)
             if problem.free_intercept:
                 self.diagonal = np.append(self.diagonal, mean.sum() + 1e-12)
@@ -77,19 +77,19 @@ class Preconditioner:
         rows = problem.rows
         mean = rows.view.nonzeros / max(1, rows.count)
         matrix = self._rows_used(problem, side) * min(0.6 * mean * mean, 0.06 * side * side)
-        count = _used(problem).size if self._of_each_lane(problem, side) else 1
+        count = problem.used if self._of_each_lane(problem, side) else 1
         product = 0.3 * rows.view.nonzeros * problem.lanes
         return count * (matrix + 0.05 * side**3 / 3) <= products * product
 
     def _curvatures(
         self, problem: StackedProblem, curvature: Stack, side: int
     ) -> list[NDArray[np.float64]]:
-        rows, used, free = problem.rows, _used(problem), problem.free_intercept
+        rows, used, free = problem.rows, problem.used, problem.free_intercept
         if self._of_each_lane(problem, side):
-            work = [lambda l=l: rows.gram(curvature[:, l] / problem.C, free) for l in used]  # noqa: E741
+            work = [lambda l=l: rows.gram(curvature[:, l] / problem.C, free) for l in range(used)]  # noqa: E741
             return in_threads(work, problem.threads)
         size = self._rows_used(problem, side)
-        scale = rows.count / size / used.size / problem.C
+        scale = rows.count / size / used / problem.C
         if size == rows.count:
             return [rows.gram(scale * curvature.sum(axis=1), free)]
         subset = (np.arange(size, dtype=np.int64) * rows.count) // size
@@ -105,11 +105,6 @@ class Preconditioner:
         for lane, factor in enumerate(self.factors):
             z[:, lane] = dpotrs(factor, r[:, lane], lower=0)[0]
         return z
-
-
-def _used(problem: StackedProblem) -> NDArray[np.intp]:
-    """Return the lanes that are not padding; those come last."""
-    return np.arange(max(1, int(problem.signed_cost.any(axis=0).sum())))
 
 
 def _factor(problem: StackedProblem, K: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,7 +194,7 @@ class StackedNewton:
             gradient = np.vstack([gradient, -state.alpha.sum(axis=0)])
         # 2) direction
         state.preconditioner.prepare(problem, state.curvature)
-        accuracy = 0.1 * state.settings.tol * state.primals
+        accuracy = 0.3 * state.settings.tol * state.primals
         direction, residual, steps = _conjugate_gradients(
             problem, state.curvature, -gradient, state.preconditioner, accuracy
         )
@@ -234,7 +229,7 @@ class StackedNewton:
         state.alpha, state.curvature = fill
         state.primals = problem.primals(state.w, losses)
         state.dual = dual
-        state.active = int(np.count_nonzero(state.curvature.any(axis=1)))
+        state.active = int(np.count_nonzero(state.curvature[:, 0]))
         promised = float(np.sum(-0.5 * at_zero, where=at_zero < 0.0))
         rest = 0.5 * float(np.einsum("jl,jl->", residual, residual))
         error = 0.1 * promised if np.all(t == 1.0) else promised

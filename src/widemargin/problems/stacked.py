@@ -54,6 +54,15 @@ class Products:
     """The one before that."""
     preconditioner: Any = None
     """What a method wants to find again at the next C."""
+    certified: tuple[Point, Vector, Vector] | None = None
+    """The latest certificate: a feasible point, and P and D of each lane."""
+
+
+def _same(known: Stack | None, given: Any) -> bool:
+    """Whether two arrays are equal; if not, their first entries mostly tell."""
+    if known is None or known is given:
+        return known is not None
+    return bool(np.array_equal(known[:1], given[:1]) and np.array_equal(known, given))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +93,12 @@ class StackedProblem:
     free_intercept: bool
     threads: int = 1
     products: Products = field(default_factory=Products)
+    used: int = 0
+    """Lanes before the padding; counted unless given."""
+
+    def __post_init__(self) -> None:
+        if self.used == 0:
+            object.__setattr__(self, "used", max(1, int(self.signed_cost.any(axis=0).sum())))
 
     @property
     def lanes(self) -> int:
@@ -107,7 +122,7 @@ class StackedProblem:
         known = self.products
         kept = Products(preconditioner=known.preconditioner)
         if solution is not None and known.w is not None and known.scores is not None:
-            if np.array_equal(known.w, solution.w):
+            if _same(known.w, solution.w):
                 kept.w, kept.scores, kept.losses = known.w, known.scores, known.losses
                 kept.start = Solved(known.w, solution.b, known.scores)
                 kept.before = known.start
@@ -119,7 +134,7 @@ class StackedProblem:
     def scores(self, w: Stack) -> Stack:
         """Return x_i · w_l for every row and lane."""
         known = self.products
-        if known.w is not None and known.scores is not None and np.array_equal(known.w, w):
+        if known.scores is not None and _same(known.w, w):
             return known.scores
         out = np.empty((self.rows.count, self.lanes))
         for begin, end in self._pieces():
@@ -129,9 +144,7 @@ class StackedProblem:
     def combine(self, alpha: Stack) -> Stack:
         """Return Σ_i α_il y_il x_i for every lane; α comes times its labels."""
         known = self.products
-        if known.combination is not None and (
-            known.alpha is alpha or np.array_equal(known.alpha, alpha)  # type: ignore[arg-type]
-        ):
+        if known.combination is not None and _same(known.alpha, alpha):
             return known.combination
         total = np.zeros((self.rows.weights, self.lanes))
         for begin, end in self._pieces():
@@ -193,9 +206,9 @@ class StackedProblem:
     def known_losses(self, w: Stack, b: Vector, scores: Stack) -> Vector:
         """Return the loss of each lane, from memory if the last certificate had the same point."""
         known = self.products
-        if known.w is not None and known.losses is not None:
+        if known.losses is not None and _same(known.w, w):
             at, losses = known.losses
-            if np.array_equal(at, b) and np.array_equal(known.w, w):
+            if np.array_equal(at, b):
                 return self.C * losses
         return self.terms(scores, b)
 
@@ -215,6 +228,11 @@ class StackedProblem:
         scaled down until Σ α_i y_i = 0, and for the squared hinge the whole by the factor that
         raises D most.
         """
+        known = self.products
+        if known.certified is not None:
+            last = known.certified[0]
+            if last.alpha is point.alpha and _same(last.w, point.w) and _same(last.b, point.b):
+                return known.certified
         # 1) a feasible dual point
         alpha = np.array(point.alpha)
         sums = self._dual_sums(alpha, None)
@@ -223,14 +241,15 @@ class StackedProblem:
                 factors = np.minimum(1.0, np.nan_to_num(np.array([sums[1] / sums[0]] * 2)))
                 factors[1] = np.minimum(1.0, np.nan_to_num(sums[0] / sums[1]))
             sums = self._dual_sums(alpha, factors)
-        known = self.products
-        if known.alpha is not None and np.array_equal(known.alpha, alpha):
+        if _same(known.alpha, alpha):
+            assert known.alpha is not None
             alpha = known.alpha
         combination = self.combine(alpha)
         scores = self.scores(point.w)
         # 2) primal value
-        b = np.where(self.signed_cost.any(axis=0), point.b, 0.0) if self.free_intercept else None
-        b = np.zeros(self.lanes) if b is None else b
+        b = np.zeros(self.lanes)
+        if self.free_intercept:
+            b[: self.used] = np.asarray(point.b)[: self.used]
         losses = self.known_losses(point.w, b, scores)
         primals = self.primals(point.w, losses)
         known.w, known.scores, known.losses = point.w.copy(), scores, (b, losses / self.C)
@@ -238,14 +257,16 @@ class StackedProblem:
         # 3) dual value
         squared = np.einsum("jl,jl->l", combination, combination)
         if self.loss.name == "logistic":
-            return Point(point.w, b, alpha), primals, sums[2] - 0.5 * squared
+            known.certified = (Point(known.w, b, alpha), primals, sums[2] - 0.5 * squared)
+            return known.certified
         linear, quadratic = sums[0] + sums[1], 0.5 * squared + sums[3]
         best = np.divide(linear, 2.0 * quadratic, out=np.ones(self.lanes), where=quadratic > 0.0)
         duals = best * linear - best**2 * quadratic
         if np.any(best != 1.0):
             alpha = alpha * best
             known.alpha, known.combination = alpha, combination * best
-        return Point(point.w, b, alpha), primals, duals
+        known.certified = (Point(known.w, b, alpha), primals, duals)
+        return known.certified
 
     def certificates(self, point: Point) -> list[Certificate]:
         """Return the certificate of each lane at a point."""

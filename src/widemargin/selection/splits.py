@@ -51,9 +51,8 @@ def check_splits(folds: Folds) -> None:
             raise ValueError(f"fold {place} of cv trains on or holds out no rows at all")
         if folds.weight is not None and not folds.weight[test].any():
             raise ValueError(f"fold {place} of cv holds out nothing but rows of weight zero")
-        missing = np.setdiff1d(
-            np.arange(folds.classes.size), folds.codes[train[folds.cost(train) > 0.0]]
-        )
+        present = folds.codes[train[folds.cost(train) > 0.0]]
+        missing = np.flatnonzero(np.bincount(present, minlength=folds.classes.size) == 0)
         if missing.size:
             raise ValueError(
                 f"fold {place} of cv trains on no example of class "
