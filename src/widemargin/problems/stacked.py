@@ -216,6 +216,15 @@ class StackedProblem:
         """Return P of each lane."""
         return 0.5 * np.einsum("jl,jl->l", w, w) + losses
 
+    def dual_values(self, alpha: Stack, combination: Stack) -> Vector:
+        """Return D of each lane for signed dual variables, brought into their ranges in place.
+
+        The combination is taken as it is given.
+        """
+        sums = self._dual_sums(alpha, None)
+        terms = sums[2] if self.loss.name == "logistic" else sums[0] + sums[1] - sums[3]
+        return np.asarray(terms - 0.5 * np.einsum("jl,jl->l", combination, combination))
+
     def certify(self, point: Point) -> tuple[Point, Certificate]:
         """Compute the certificate of the sum of all lanes."""
         feasible, primals, duals = self.certify_lanes(point)
