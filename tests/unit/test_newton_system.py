@@ -1,4 +1,4 @@
-"""The matrix of a Newton step that follows the examples is the one made anew."""
+"""The matrix of a Newton step: followed, made anew, or made of a sample."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widemargin.data.rows import Rows
-from widemargin.methods.newton_system import CurvedRows
+from widemargin.methods.newton_system import CurvedRows, NewtonSystem
 from widemargin.problems.binary import BinaryProblem
-from widemargin.problems.losses import SQUARED_HINGE
+from widemargin.problems.losses import LOGISTIC, SQUARED_HINGE
 
 
 def problem_of(sparse: bool, free_intercept: bool) -> tuple[Any, BinaryProblem]:
@@ -54,3 +54,30 @@ def test_other_examples_start_anew() -> None:
     chosen = X[::2]
     expected = chosen.T @ (part.cost[:, None] * chosen)
     np.testing.assert_allclose(other.matrix(part.cost, 1.0), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("free_intercept", [False, True])
+def test_a_sample_makes_a_near_factor(free_intercept: bool) -> None:
+    random = np.random.default_rng(4)
+    X = random.standard_normal((8000, 20))
+    y = np.where(random.random(8000) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.ones(8000), LOGISTIC, free_intercept)
+    # A few examples have nearly all the curvature: an even draw would miss them.
+    curvature = random.uniform(0.0, 1.0, 8000) ** 20
+    if free_intercept:
+        X = np.hstack([X, np.ones((8000, 1))])
+    whole = X.T @ (curvature[:, None] * X) + np.diag([1.0] * 20 + [0.0] * free_intercept)
+    system = NewtonSystem()
+    system._factorise_sample(problem, curvature)
+    assert system.factor is not None
+    inverse = np.linalg.inv(np.triu(system.factor))
+    values = np.linalg.eigvalsh(inverse.T @ whole @ inverse)
+    assert 0.6 < values[0] < values[-1] < 1.7
+    assert np.ptp(values) > 0.05  # it is a sample, not the whole
+
+
+def test_no_sample_of_few_examples() -> None:
+    _, problem = problem_of(False, False)
+    system = NewtonSystem()
+    system._factorise_sample(problem, problem.cost)
+    assert system.factor is None

@@ -106,6 +106,9 @@ class Rows:
 
     def is_finite(self) -> bool:
         """Whether every value is finite and no row's squared norm overflows."""
+        if self.weights > self.count:
+            # A vector over so few rows is small beside them, and sweeps will want the norms.
+            return bool(np.isfinite(self.norms).all())
         return all(
             np.isfinite(self.view.total_squared_norm(begin, end)) for begin, end in self.pieces()
         )

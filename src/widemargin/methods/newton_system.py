@@ -19,6 +19,12 @@ LARGEST_FACTORISED = 2000
 _MOST_STEPS = 30
 """Conjugate gradient steps after which a stale factor is made anew: about its own price."""
 
+_MANY_STEPS = 12
+"""Conjugate gradient steps after which a stale factor is renewed from a sample, before the next."""
+
+_SAMPLE_PER_FACTOR = 20
+"""Examples a weight in that sample: enough for five or so steps."""
+
 _FAR = 500
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
@@ -46,6 +52,7 @@ class NewtonSystem:
 
     factor: NDArray[np.float64] | None = None
     failures: int = 0
+    last_steps: int = 0
     sums: CurvedRows | None = None
     residual: Vector | None = None
     """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
@@ -90,23 +97,24 @@ class NewtonSystem:
         accuracy: float,
         level: float | None,
     ) -> Vector:
-        factor = self.factor
         dear = _matrix_is_dear(problem)
         sums = None
         # On the rounded hinge many come and go with every step; it has to be worth the looking.
         if level is not None and (dear or problem.loss.smooth):
             sums = CurvedRows.following(self.sums, problem, curvature)
         cheap = sums is not None and sums.share <= _FEW_CHANGES
-        if factor is not None and self.failures < 2 and not cheap and dear:
-            solution, self.residual, steps = _conjugate_gradients(
+        if self.factor is not None and self.failures < 2 and not cheap and dear:
+            if self.last_steps > _MANY_STEPS:
+                self._factorise_sample(problem, curvature)
+            solution, self.residual, self.last_steps = _conjugate_gradients(
                 problem,
                 curvature,
                 right,
-                lambda r: dpotrs(factor, r, lower=0)[0],
+                lambda r: dpotrs(self.factor, r, lower=0)[0],
                 accuracy,
                 _MOST_STEPS,
             )
-            if steps < _MOST_STEPS:
+            if self.last_steps < _MOST_STEPS:
                 return solution
             self.failures += 1
         self.residual = None
@@ -115,15 +123,34 @@ class NewtonSystem:
         else:
             matrix = level * sums.matrix(curvature, level)
             self.sums = sums
+        if not self._factorise(problem, matrix):
+            return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
+        return np.asarray(dpotrs(self.factor, right, lower=0)[0])
+
+    def _factorise(self, problem: BinaryProblem, matrix: NDArray[np.float64]) -> bool:
+        """Add the penalty to Σ h_i x_i x_iᵀ, in place, and keep the factor if there is one."""
         np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
         if problem.free_intercept:
             # Where no example has curvature the intercept would have none either.
             matrix[-1, -1] += 1e-10 * (1.0 + matrix[-1, -1])
-        self.factor, info = dpotrf(matrix, lower=0)
-        if info != 0:
-            self.factor = None
-            return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
-        return np.asarray(dpotrs(self.factor, right, lower=0)[0])
+        factor, info = dpotrf(matrix, lower=0)
+        self.factor = factor if info == 0 else None
+        return info == 0
+
+    def _factorise_sample(self, problem: BinaryProblem, curvature: Vector) -> None:
+        """Renew the factor from a sample of the examples, where that is much less work than all.
+
+        The more curvature an example has, the more likely it is drawn, and the less it counts for.
+        """
+        size = _SAMPLE_PER_FACTOR * problem.rows.weights
+        if 3 * size > problem.rows.count:
+            return
+        chance = np.minimum(curvature * (size / curvature.sum()), 1.0)
+        drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chance)), prepend=0.0) > 0.0)
+        sample, stale = problem.rows.take(drawn), self.factor
+        matrix = sample.gram(curvature[drawn] / chance[drawn], problem.free_intercept)
+        if not self._factorise(problem, matrix):
+            self.factor = stale
 
 
 @dataclass
