@@ -15,8 +15,8 @@ block_dual_cd     all classes at once         always a good start
 proximal_newton   all classes at once         all weights together are few
 walrus            all classes at once         as published, to compare with: steps by sorting
 shark             Weston-Watkins              as published, to compare with: greedy steps
-interior_point    robust, few weights         always: a few dozen steps, whatever the rows
-hybrid, ippa      robust                      weights are too many for a matrix, or rows very many
+interior_point    robust                      always: a few dozen steps, whatever the rows
+hybrid, ippa      robust                      rows are very many and four digits are enough
 isg, gs_admm      robust                      as published, to compare with
 ================  ==========================  =====================================================
 

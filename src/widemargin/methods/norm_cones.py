@@ -36,6 +36,14 @@ class NormCone(Protocol):
     def add_to(self, matrix: Matrix, place: int) -> None:
         """Add the block; λ is row `place`, the weights come first."""
 
+    def product(self, dw: Vector, dprice: float) -> tuple[Vector, float]:
+        """Return the block times (dw, dλ)."""
+
+    def solve_with(
+        self, diagonal: Vector, corner: float, right: Vector, right_price: float
+    ) -> tuple[Vector, float]:
+        """Solve with the block plus a diagonal, `corner` for λ."""
+
     def pull(self, target: float, corrects: bool) -> tuple[Vector, float]:
         """Return the right-hand sides of w and λ for products equal to `target`."""
 
@@ -117,6 +125,24 @@ class BoxCone:
         matrix[place, :d] += pairs.difference
         matrix[place, place] += pairs.total.sum()
 
+    def product(self, dw: Vector, dprice: float) -> tuple[Vector, float]:
+        """Multiply by the diagonal and the border."""
+        pairs = self.pairs
+        price = float(pairs.difference @ dw) + float(pairs.total.sum()) * dprice
+        return pairs.total * dw + pairs.difference * dprice, price
+
+    def solve_with(
+        self, diagonal: Vector, corner: float, right: Vector, right_price: float
+    ) -> tuple[Vector, float]:
+        """Eliminate the weights."""
+        pairs = self.pairs
+        held = 1.0 / (diagonal + pairs.total)
+        # Σ total − Σ difference² held, as a sum of terms that are not negative
+        left = held * (diagonal * pairs.total + 4.0 * pairs.ratio[0] * pairs.ratio[1])
+        price = right_price - float(pairs.difference @ (held * right))
+        price /= corner + float(left.sum())
+        return held * (right - pairs.difference * price), price
+
     def pull(self, target: float, corrects: bool) -> tuple[Vector, float]:
         """Return the right-hand sides."""
         self.pairs.pull(target, corrects)
@@ -175,6 +201,24 @@ class SumCone:
         matrix[:d, place] += self.rho / self.tau
         matrix[place, :d] += self.rho / self.tau
         matrix[place, place] += 1.0 / self.tau
+
+    def product(self, dw: Vector, dprice: float) -> tuple[Vector, float]:
+        """Multiply by the diagonal and the rank."""
+        rank = (float(self.rho @ dw) + dprice) / self.tau
+        ratio = self.pairs.ratio
+        return 4.0 * ratio[0] * ratio[1] / self.pairs.total * dw + rank * self.rho, rank
+
+    def solve_with(
+        self, diagonal: Vector, corner: float, right: Vector, right_price: float
+    ) -> tuple[Vector, float]:
+        """Eliminate the weights, with what the rank contributes as an unknown of its own."""
+        ratio = self.pairs.ratio
+        held = 1.0 / (diagonal + 4.0 * ratio[0] * ratio[1] / self.pairs.total)
+        leaning = held * self.rho
+        rank = corner * float(leaning @ right) + right_price
+        rank /= corner * (float(leaning @ self.rho) + self.tau) + 1.0
+        dw = held * right - leaning * rank
+        return dw, self.tau * rank - float(self.rho @ dw)
 
     def pull(self, target: float, corrects: bool) -> tuple[Vector, float]:
         """Return the right-hand sides."""
@@ -272,6 +316,28 @@ class RoundCone:
         matrix[:d, place] -= 2.0 * factor * c0 * c
         matrix[place, :d] -= 2.0 * factor * c0 * c
         matrix[place, place] += factor * (2.0 * c0 * c0 - 1.0)
+
+    def product(self, dw: Vector, dprice: float) -> tuple[Vector, float]:
+        """Multiply by W⁻²."""
+        factor = self.size**-2
+        c0, c = float(self.centre[0]), self.centre[1:]
+        inner = 2.0 * factor * (c0 * dprice - float(c @ dw))
+        return factor * dw - inner * c, c0 * inner - factor * dprice
+
+    def solve_with(
+        self, diagonal: Vector, corner: float, right: Vector, right_price: float
+    ) -> tuple[Vector, float]:
+        """Eliminate the weights, with c·(λ, −w) as an unknown of its own."""
+        factor = self.size**-2
+        c0, c = float(self.centre[0]), self.centre[1:]
+        held = 1.0 / (diagonal + factor)
+        own = 1.0 + 2.0 * factor * float(c @ (held * c))
+        first = -float(c @ (held * right))
+        # own t − c0 λ = first,  2 factor c0 t + (corner − factor) λ = right
+        determinant = own * (corner - factor) + 2.0 * factor * c0 * c0
+        inner = (first * (corner - factor) + c0 * right_price) / determinant
+        price = (own * right_price - 2.0 * factor * c0 * first) / determinant
+        return held * (right + 2.0 * factor * inner * c), price
 
     def pull(self, target: float, corrects: bool) -> tuple[Vector, float]:
         """Return the right-hand sides."""

@@ -3,7 +3,8 @@
 Each example has the slacks of its three pieces and a multiplier for each; all of them are
 eliminated example by example. What is left is one matrix of the weights, Σ g_i x_i x_iᵀ
 plus a border for λ (and b), to which the constraint ‖w‖ ≤ λ adds a diagonal and one rank. A step
-forms and factorises it once and solves twice, after Mehrotra.
+forms and factorises it once and solves twice, after Mehrotra; with more weights than that allows
+for, it multiplies by the matrix instead.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from widemargin.kernels import core
 from widemargin.methods.base import Settings
 from widemargin.methods.norm_cones import CONES, NormCone
+from widemargin.methods.robust_system import FactorisedSystem, IterativeSystem, RobustSystem
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import norm_of
 from widemargin.problems.robust import RobustProblem
@@ -88,13 +89,7 @@ class RobustInteriorPoint:
         self._decided = decided
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve while the matrix in the weights can be formed."""
-        if problem.rows.weights > LARGEST_SYSTEM:
-            return (
-                f"solver 'interior_point' forms a matrix in the weights and serves at most "
-                f"{LARGEST_SYSTEM} of them here, not {problem.rows.weights}; "
-                "the nearest solver that serves this problem is 'hybrid'"
-            )
+        """Serve every robust problem."""
         return None
 
     def start(
@@ -114,7 +109,9 @@ class RobustInteriorPoint:
                 w, b, scores = warm.w.copy(), warm_b, warm_scores
         margins = problem.y * (scores + b)
         length = norm_of(w, problem.norm)
-        price = max(1.0, 1.5 * length, problem.best_price(margins, length))
+        # λ times the radius as large as the products of the constraint should be.
+        first = _WEIGHT_OF_CONE / problem.radius if problem.radius > 0.0 else 1.0
+        price = max(first, 1.5 * length, problem.best_price(margins, length))
         path = np.zeros((6, n))
         loss = problem.losses(margins, price) + 1.0
         path[0], path[2] = margins + loss - 1.0, loss
@@ -180,8 +177,12 @@ class RobustInteriorPoint:
         # 2) the matrix, once for both solves
         curvature, mixed = np.empty(n), np.zeros(n)
         corner = core.robust_curvature(path, flips, label_cost, curvature, mixed)
-        system = _System(problem, curvature, mixed, corner, cone)
-        if not system.factorised:
+        system: RobustSystem
+        if d <= LARGEST_SYSTEM:
+            system = FactorisedSystem(problem, curvature, mixed, corner, cone)
+        else:
+            system = IterativeSystem(problem, curvature, mixed, corner, cone, state.expected_gap)
+        if not system.solvable:
             state.finished = True
             return
         pulls = np.empty(n)
@@ -269,63 +270,9 @@ class RobustInteriorPoint:
         state.expected_gap = gap / primal if primal > 0.0 else np.inf
         state.stalled_steps = state.stalled_steps + 1 if gap > 0.97 * state.best_gap else 0
         state.best_gap = min(gap, state.best_gap)
-        state.finished = state.stalled_steps >= 10 or not np.isfinite(gap)
-
-
-class _System:
-    """The matrix in (w, b, λ), scaled to a unit diagonal, factorised, with refined solutions."""
-
-    def __init__(
-        self,
-        problem: RobustProblem,
-        curvature: Vector,
-        mixed: Vector,
-        corner: float,
-        cone: NormCone | None,
-    ) -> None:
-        rows, free = problem.rows, problem.free_intercept
-        d = rows.weights
-        self.used = np.ones(d + 2, dtype=bool)
-        self.used[d], self.used[d + 1] = free, cone is not None
-        place = d + int(free)
-        side = place + int(cone is not None)
-        matrix = rows.gram(curvature, free)
-        np.einsum("ii->i", matrix)[:d] += problem.l2
-        if cone is not None:
-            bordered = np.zeros((side, side))
-            bordered[:place, :place] = matrix
-            matrix = bordered
-            if problem.flips:
-                border = rows.combine(mixed, problem.y)
-                matrix[:d, place] = matrix[place, :d] = border
-                if free:
-                    matrix[d, place] = matrix[place, d] = float(mixed @ problem.y)
-                matrix[place, place] = corner
-            cone.add_to(matrix, place)
-        diagonal = np.einsum("ii->i", matrix)
-        # A weight that nothing holds (an empty column without penalty) stays where it is.
-        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        matrix *= self.scale
-        matrix *= self.scale[:, None]
-        self.matrix = matrix
-        self.factorised = False
-        for extra in (0.0, 1e-14, 1e-12, 1e-10):
-            shifted = matrix.copy()
-            np.einsum("ii->i", shifted)[:] += extra
-            self.factor, info = dpotrf(shifted, lower=0, overwrite_a=1)
-            if info == 0:
-                self.factorised = True
-                return
-
-    def solve(self, right: Vector) -> Vector:
-        """Return the step, with zeros for what is not part of the system."""
-        scaled = right[self.used] * self.scale
-        solution = dpotrs(self.factor, scaled, lower=0)[0]
-        for _ in range(2):
-            solution += dpotrs(self.factor, scaled - self.matrix @ solution, lower=0)[0]
-        step = np.zeros(right.size)
-        step[self.used] = solution * self.scale
-        return step
+        # From a bad start the estimate rises before it falls.
+        patience = 10 if state.expected_gap < 1.0 else 25
+        state.finished = state.stalled_steps >= patience or not np.isfinite(gap)
 
 
 def _products(path: Matrix) -> float:

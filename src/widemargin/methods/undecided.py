@@ -19,6 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from widemargin.methods.base import Settings
 from widemargin.methods.robust_interior_point import (
+    LARGEST_SYSTEM,
     Decided,
     RobustInteriorPoint,
     RobustInteriorPointState,
@@ -84,8 +85,13 @@ class Undecided:
     serves: ClassVar[type[Any]] = RobustProblem
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve what the interior point serves."""
-        return RobustInteriorPoint().refuses(problem)
+        """Serve where the matrix of the interior point is formed."""
+        if problem.rows.weights > LARGEST_SYSTEM:
+            return (
+                f"'undecided' serves at most {LARGEST_SYSTEM} weights, not {problem.rows.weights}; "
+                "the nearest solver that serves this problem is 'interior_point'"
+            )
+        return None
 
     def start(
         self, problem: RobustProblem, warm: Point | None, settings: Settings
