@@ -27,6 +27,9 @@ _MOST_NARROW = 10
 _EXTRAPOLATE_AFTER = 16
 """Visited values per weight after which the search along the sweeps is worth its price."""
 
+_SETTLED = 10
+"""Passes before the first search: the first sweeps point nowhere in particular."""
+
 _REOPEN = 20
 """Steps after which all examples are visited again where the intercept is free."""
 
@@ -138,12 +141,16 @@ class DualCD:
             if done or 4 * visited >= state.count or state.rho > 0.0:
                 break
             problem.rows.checkpoint()
+        settled = state.passes >= _SETTLED
         state.passes += visited / max(1, state.count)
 
         # 3) extrapolate along the sweeps since the last time, once they have cost more than it
-        state.since_extrapolation += visited
-        if state.since_extrapolation * state.mean_entries >= _EXTRAPOLATE_AFTER * state.w.size:
-            self._extrapolate(state)
+        if settled:
+            state.since_extrapolation += visited
+            if state.since_extrapolation * state.mean_entries >= _EXTRAPOLATE_AFTER * state.w.size:
+                self._extrapolate(state)
+        elif state.passes >= _SETTLED:
+            self._mark(state)
 
         # 4) judge; open up again when the active examples are done
         state.expected_gap = self._expected_gap(state, gap)
