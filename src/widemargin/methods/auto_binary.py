@@ -28,6 +28,10 @@ SMALL_PROBLEM = 20_000
 FEWEST_ROWS = 100
 """Rows up to which their own Gram matrix costs no more than a few dozen sweeps."""
 
+_WARM_PATIENCE = 12
+"""Steps that sweeps get from a warm start where they were enough at the C before: without the fast
+fall of the first ones from nothing, the rate of a few says too little."""
+
 _CROWDED = 8
 """Examples per weight below which the hinge goes to the interior point."""
 
@@ -37,6 +41,8 @@ class AutoBinary:
 
     def __init__(self) -> None:
         self._story: list[str] = []
+        self._patience = 0
+        self._was_enough = False
 
     @property
     def explanation(self) -> str:
@@ -47,8 +53,13 @@ class AutoBinary:
         self._story.append(f"{method.name} ({reason})")
         return method
 
+    def follow(self, method: str) -> None:
+        """Take note of the method that solved the same problem at a smaller C."""
+        self._was_enough = method == DualCD.name
+
     def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
         """Start with Newton where its matrix is small, else with coordinate descent."""
+        self._patience = _WARM_PATIENCE if warm is not None and self._was_enough else 0
         weights = problem.rows.weights
         few = weights <= LARGEST_FACTORISED and weights <= problem.rows.count
         if problem.loss.smooth and few:
@@ -83,6 +94,8 @@ class AutoBinary:
         if progress.method == "newton":
             return self._tell(DualCD(), "Newton steps stalled") if progress.finished else None
         if progress.method != "dual_cd" or len(self._story) > 2:
+            return None
+        if progress.iterations < self._patience:
             return None
         remaining = sweeps_to_go(progress.expected, progress.tol)
         rival = second_order_seconds(problem)

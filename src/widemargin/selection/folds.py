@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from widemargin.data.rows import Rows
 from widemargin.data.validation import class_costs
 from widemargin.interrupt import Interrupt
+from widemargin.methods.auto_binary import AutoBinary
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -391,6 +392,7 @@ class _Task:
     solution: Solution | None = None
     before: tuple[float, Solution] | None = None
     begin: tuple[float, Vector, float] | None = None
+    method: str = ""
 
     def solve(self, C: float, solver: str, effort: Effort, start: Point | None) -> Solution:
         warm = start
@@ -402,10 +404,13 @@ class _Task:
             before, w, b = self.begin
             point = self.unit.rescaled(before).point_at(w, b)
             warm = Point(w, b, C / before * point.alpha)
+        choice = choice_of(solver, BinaryProblem)
+        if warm is not None and isinstance(choice, AutoBinary):
+            choice.follow(self.method)
         self.C = C
         self.solution = run(
             self.unit.rescaled(C),
-            choice_of(solver, BinaryProblem),
+            choice,
             tol=effort.tol,
             max_iter=effort.max_iter,
             time_limit=effort.seconds_left,
@@ -414,4 +419,6 @@ class _Task:
             seed=effort.seed + self.place,
             interrupt=effort.interrupt,
         )
+        if self.solution.iterations > 0:
+            self.method = self.solution.trace[-1].method
         return self.solution

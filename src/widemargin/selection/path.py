@@ -20,6 +20,7 @@ from widemargin.data.validation import (
 )
 from widemargin.interrupt import Interrupt
 from widemargin.kernels import core
+from widemargin.methods.auto_binary import AutoBinary
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
@@ -146,6 +147,7 @@ def along(
     along the line through the last two solutions. It ends early after an interrupt or a time limit.
     """
     before: Solution | None = None
+    method = ""
     ahead = Ahead() if isinstance(problem, BinaryProblem) and problem.loss.smooth else None
     for place, C in enumerate(Cs):
         here, start = problem.rescaled(float(C)), None
@@ -154,7 +156,11 @@ def along(
             start = Point(before.w, before.b, factor * before.alpha)
             if ahead is not None:
                 start = ahead.of(here, start)
-        before = run(here, choice_of(solver, type(problem)), warm=start, **options)
+        choice = choice_of(solver, type(problem))
+        if isinstance(choice, AutoBinary) and start is not None:
+            choice.follow(method)
+        before = run(here, choice, warm=start, **options)
+        method = before.trace[-1].method if before.iterations > 0 else method
         yield before
         watch = options.get("interrupt")
         if before.status in (Status.INTERRUPTED, Status.TIME_LIMIT) or (watch and watch.requested):
