@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "arrays.hpp"
+#include "rows/repeats.hpp"
 
 namespace widemargin {
 namespace {
@@ -150,6 +153,23 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
       .def("take", &take, nb::arg("subset"))
       .def("with_bias", &with_bias, nb::arg("bias"));
   m.def("dense_rows", &dense_rows, nb::arg("values"), nb::arg("bias"));
+  m.def(
+      "has_repeats",
+      [](IndexVector indices, IndexVector pointers, std::int64_t width) {
+        const auto count = static_cast<std::int64_t>(pointers.shape(0)) - 1;
+        const auto total = static_cast<std::int64_t>(indices.shape(0));
+        const std::int64_t* p = pointers.data();
+        bool good =
+            count >= 0 && p[0] == 0 && p[count] <= total && std::is_sorted(p, p + count + 1);
+        for (std::int64_t j = 0; good && j < p[count]; ++j) {
+          good = indices.data()[j] >= 0 && indices.data()[j] < width;
+        }
+        // What is not valid is refused, with its reason, when the rows are viewed.
+        if (!good) return false;
+        nb::gil_scoped_release release;
+        return has_repeats(indices.data(), p, count, width);
+      },
+      nb::arg("indices"), nb::arg("pointers"), nb::arg("width"));
   m.def("csr_rows", &csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("pointers"),
         nb::arg("width"), nb::arg("bias"));
   register_products(m, rows);

@@ -229,6 +229,22 @@ void some_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* class
   });
 }
 
+// W += x_i delta' over `count` classes, so few that their changes stay in registers.
+template <int count, class Rows>
+void few_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* classes,
+                    const double* delta, double* weights, std::int64_t stride) {
+  std::int64_t at[count];
+  double change[count];
+  for (int m = 0; m < count; ++m) {
+    at[m] = classes[m];
+    change[m] = delta[m];
+  }
+  rows.for_each(i, [&](std::int64_t j, double v) {
+    double* w = weights + j * stride;
+    for (int m = 0; m < count; ++m) w[at[m]] += v * change[m];
+  });
+}
+
 // Asks for the weights that a row will need soon.
 template <class Rows>
 WIDEMARGIN_INLINE void prefetch_class_weights(const Rows& rows, std::int64_t i,

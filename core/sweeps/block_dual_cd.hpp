@@ -119,25 +119,35 @@ template <class Rows>
 void move_weights(const Rows& rows, std::int64_t i, std::int32_t y, const std::int32_t* classes,
                   const double* delta, std::int64_t count, BlockIterate& iterate,
                   std::int64_t stride, BlockScratch& scratch) {
+  // 1) the classes that change
   double sum = 0.0;
-  for (std::int64_t m = 0; m < count; ++m) sum += delta[m];
-  const bool all_classes = stride <= widest_piece || 8 * (count + 1) > stride;
-  if (all_classes) {
+  std::int64_t changed = 0;
+  std::int32_t* moved = scratch.moved.data();
+  double* moved_by = scratch.moved_by.data();
+  for (std::int64_t m = 0; m < count; ++m) {
+    moved[changed] = classes[m];
+    moved_by[changed] = -delta[m];
+    changed += delta[m] != 0.0 ? 1 : 0;
+    sum += delta[m];
+  }
+  if (sum != 0.0) {
+    moved[changed] = y;
+    moved_by[changed++] = sum;
+  }
+
+  // 2) a few of them one by one, or all side by side
+  double* weights = iterate.weights;
+  if (changed == 2 && stride > 2 * lane_count) {
+    few_class_axpy<2>(rows, i, moved, moved_by, weights, stride);
+  } else if (changed == 3 && stride > 3 * lane_count) {
+    few_class_axpy<3>(rows, i, moved, moved_by, weights, stride);
+  } else if (stride <= widest_piece || 8 * changed > stride) {
     double* dense = scratch.delta.data();
-    for (std::int64_t m = 0; m < count; ++m) dense[classes[m]] = -delta[m];
-    dense[y] = sum;
-    class_axpy(rows, i, dense, iterate.weights, stride);
-    for (std::int64_t m = 0; m < count; ++m) dense[classes[m]] = 0.0;
-    dense[y] = 0.0;
+    for (std::int64_t m = 0; m < changed; ++m) dense[moved[m]] = moved_by[m];
+    class_axpy(rows, i, dense, weights, stride);
+    for (std::int64_t m = 0; m < changed; ++m) dense[moved[m]] = 0.0;
   } else {
-    for (std::int64_t m = 0; m < count; ++m) {
-      scratch.moved[static_cast<std::size_t>(m)] = classes[m];
-      scratch.moved_by[static_cast<std::size_t>(m)] = -delta[m];
-    }
-    scratch.moved[static_cast<std::size_t>(count)] = y;
-    scratch.moved_by[static_cast<std::size_t>(count)] = sum;
-    some_class_axpy(rows, i, scratch.moved.data(), scratch.moved_by.data(), count + 1,
-                    iterate.weights, stride);
+    some_class_axpy(rows, i, moved, moved_by, changed, weights, stride);
   }
   if (iterate.rho != 0.0) {
     for (std::int64_t m = 0; m < count; ++m) iterate.residual[classes[m]] -= delta[m];

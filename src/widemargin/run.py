@@ -114,7 +114,7 @@ class _Best:
         better_primal = not certificate.primal >= self.certificate.primal or self.point is None
         better_dual = not certificate.dual <= self.certificate.dual or self.point is None
         old = point if self.point is None else self.point
-        w, b = (point.w.copy(), point.b) if better_primal else (old.w, old.b)
+        w, b = (point.w.copy(order="K"), point.b) if better_primal else (old.w, old.b)
         alpha = point.alpha if better_dual else old.alpha
         self.point = Point(w, b, alpha)
         self.certificate = Certificate(

@@ -59,14 +59,14 @@ def _is_full(X: Any) -> bool:
 
 
 def _has_repeats(X: Any) -> bool:
+    """Whether a row stores a column twice; indices need not be sorted."""
     if X.has_sorted_indices:
         same = X.indices[1:] == X.indices[:-1]
         ends = X.indptr[1:-1] - 1
         same[ends[(ends >= 0) & (ends < same.size)]] = False
         return bool(same.any())
-    ordered = X.copy()
-    ordered.sort_indices()
-    return _has_repeats(ordered)
+    X.check_format(full_check=False)
+    return core.has_repeats(X.indices.astype(np.int64), X.indptr.astype(np.int64), X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

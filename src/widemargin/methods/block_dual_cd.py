@@ -29,7 +29,7 @@ _PASSES_BETWEEN = 4
 _MOST_INNER = 3.0
 """Visits, in passes over all examples, to those that are not at rest before all are seen again."""
 
-_INNER_GOAL = 0.1
+_INNER_GOAL = 0.2
 """Share of the gap that is left when all examples are worth another look."""
 
 _REFRESH = 25
@@ -98,7 +98,7 @@ class BlockDualCD:
         state.passes += (visited + seen) / max(1, state.count)
         state.steps += 1
         # 3) judge
-        state.judge(gap)
+        state.judge(gap, (visited + seen) / max(1, state.count))
         if state.expected_gap <= state.settings.tol < _FINE:
             self._refresh(state)
         state.finished = violation == 0.0 and not state.residual.any()
@@ -107,7 +107,7 @@ class BlockDualCD:
         """Sweep over the active examples until the gap seen there is a share of what it was."""
         if not state.steps or not state.active:
             return 0
-        goal = max(_INNER_GOAL * state.last_gap, 0.3 * state.settings.tol * state.primal)
+        goal = max(_INNER_GOAL * state.last_gap, 0.6 * state.settings.tol * state.primal)
         listed_only = self._listed_only(state)
         visited = 0
         while state.active and visited < _MOST_INNER * state.count:

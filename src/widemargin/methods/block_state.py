@@ -49,7 +49,8 @@ class BlockState:
     def point(self) -> Point:
         """The current point; the intercept is the multiplier's running value."""
         k = self.problem.classes
-        w = np.ascontiguousarray(self.weights[:, :k].T)
+        # The copy stays in the order of W: turning it over would cost as much as a pass.
+        w = self.weights[:, :k].copy().T
         return Point(w, (self.b + self.rho * self.residual)[:k], self.beta().sparse(k))
 
     def beta(self) -> CompressedDuals:
@@ -113,17 +114,17 @@ class BlockState:
             gap += self.rho * float(self.residual @ self.residual)
         return violation, gap, visited
 
-    def judge(self, gap: float) -> None:
+    def judge(self, gap: float, passes: float = 1.0) -> None:
         """Predict the relative gap at the end of the sweep from what was seen during it.
 
         The sum over the visits is the gap as it was on average half a sweep ago; it is carried
-        forward at the rate of the last sweep.
+        forward at the rate of the `passes` since the last time.
         """
         flat = self.weights.reshape(-1)
         dual = self.duals.sum - 0.5 * float(flat @ flat)
         rate = gap / self.last_gap if self.last_gap > 0.0 else 1.0
         self.last_gap = gap
-        gap *= min(max(rate, 0.05), 1.0)
+        gap *= min(max(rate, 0.05), 1.0) ** (1.0 / max(passes, 1.0))
         self.primal = max(dual + gap, 0.0)
         self.expected_gap = gap / self.primal if self.primal > 0.0 else np.inf
 

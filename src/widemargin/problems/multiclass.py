@@ -89,7 +89,12 @@ class MulticlassProblem:
         )
 
     def interleaved(self, w: Matrix) -> Matrix:
-        """Return the weights with the classes of a feature side by side, padded by zeros."""
+        """Return the weights with the classes of a feature side by side, padded by zeros.
+
+        Weights that lie so already are not copied.
+        """
+        if self.classes == self.stride and w.T.flags.c_contiguous:
+            return w.T
         out = np.zeros((self.rows.weights, self.stride))
         out[:, : self.classes] = w.T
         return out
@@ -117,13 +122,17 @@ class MulticlassProblem:
         return beta, without_residual(beta, self.label, self.classes)
 
     def losses_and_combination(
-        self, w: Matrix, b: Vector, beta: CompressedDuals
+        self, w: Matrix, b: Vector, beta: CompressedDuals, out: Matrix | None = None
     ) -> tuple[float, Matrix]:
-        """Return Σ c_i ℓ_i, and the weights that β stands for, from one pass over the data."""
+        """Return Σ c_i ℓ_i, and the weights that β stands for, from one pass over the data.
+
+        The weights are written to `out` if it is given.
+        """
         weights = self.interleaved(w)
         start = np.full(self.stride, -1e300)
         start[: self.classes] = b
-        combination = np.zeros_like(weights)
+        combination = np.zeros((self.rows.weights, self.stride)) if out is None else out
+        combination[:] = 0.0
         total = 0.0
         for begin, end in self.pieces():
             total += self.core.losses(weights, start, *beta, combination, begin, end)
@@ -167,7 +176,11 @@ class MulticlassProblem:
         beta, residual = self.feasible(point.alpha)
         # Only differences of intercepts count: of all that are the same, take those that sum to 0.
         b = point.b - np.mean(point.b) if self.free_intercept else np.zeros(self.classes)
-        losses, combination = self.losses_and_combination(point.w, b, beta)
+        if "scratch" not in self._kept:
+            self._kept["scratch"] = np.empty((self.rows.weights, self.stride))
+        losses, combination = self.losses_and_combination(
+            point.w, b, beta, out=self._kept["scratch"]
+        )
         primal = _half_square(point.w) + losses
         # 2) dual value, at the best multiple of β
         linear, quadratic = float(beta.values.sum()), 2.0 * _half_square(combination)
@@ -213,5 +226,5 @@ class MulticlassProblem:
 
 
 def _half_square(w: Matrix) -> float:
-    flat = w.reshape(-1)
+    flat = w.ravel(order="K")
     return 0.5 * float(flat @ flat)
