@@ -34,6 +34,8 @@ _TO_BOUNDARY = 0.99
 _WEIGHT_OF_CONE = 0.1
 """Of the constraint ‖w‖ ≤ λ on the central path, where the examples together have 2 or 3."""
 
+_MARGINS = 10.0
+
 
 @dataclass(frozen=True, eq=False)
 class Decided:
@@ -109,9 +111,7 @@ class RobustInteriorPoint:
                 w, b, scores = warm.w.copy(), warm_b, warm_scores
         margins = problem.y * (scores + b)
         length = norm_of(w, problem.norm)
-        # λ times the radius as large as the products of the constraint should be.
-        first = _WEIGHT_OF_CONE / problem.radius if problem.radius > 0.0 else 1.0
-        price = max(first, 1.5 * length, problem.best_price(margins, length))
+        price = max(_first_price(problem), 1.5 * length, problem.best_price(margins, length))
         path = np.zeros((6, n))
         loss = problem.losses(margins, price) + 1.0
         path[0], path[2] = margins + loss - 1.0, loss
@@ -273,6 +273,20 @@ class RobustInteriorPoint:
         # From a bad start the estimate rises before it falls.
         patience = 10 if state.expected_gap < 1.0 else 25
         state.finished = state.stalled_steps >= patience or not np.isfinite(gap)
+
+
+def _first_price(problem: RobustProblem) -> float:
+    """Return a λ in the units of the data, from which neither side is far.
+
+    λ times the radius is what the products of the constraint should sum to, but no more than a few
+    times the λ that gives a row of mean length the margin one.
+    """
+    rows = problem.rows
+    length = np.sqrt(float(problem.weight @ rows.norms) / float(problem.weight.sum()))
+    spread = np.sqrt(max(1.0, rows.view.nonzeros / max(1, rows.count)))
+    length *= {1.0: 1.0 / spread, 2.0: 1.0, np.inf: spread}[problem.norm]
+    most = _MARGINS / length if length > 0.0 else 1.0
+    return min(_WEIGHT_OF_CONE / problem.radius, most) if problem.radius > 0.0 else most
 
 
 def _products(path: Matrix) -> float:
