@@ -28,7 +28,7 @@ SMALL_PROBLEM = 20_000
 FEWEST_ROWS = 100
 """Rows up to which their own Gram matrix costs no more than a few dozen sweeps."""
 
-_WARM_PATIENCE = 12
+_WARM_PATIENCE = 40
 """Steps that sweeps get from a warm start where they were enough at the C before: without the fast
 fall of the first ones from nothing, the rate of a few says too little."""
 
