@@ -66,6 +66,21 @@ def test_warm_starts_save_passes(
     assert (warm.passes <= np.maximum(1.1 * cold.passes, 3.5)).all()
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_dual_variables_move_on(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More features than examples, as in text: a sixth less sweeps than from Δα."""
+    X, y = make_data((300, 600), seed=2)
+    settings = {"loss": loss, "solver": "dual_cd", "fit_intercept": False, "tol": 1e-3}
+    moved = path(X, y, Cs, **settings)
+    monkeypatch.setattr(
+        "widemargin.selection.path.dual_start",
+        lambda problem, C, last, before: C / last[0] * last[1],
+    )
+    scaled = path(X, y, Cs, **settings)
+    assert moved.converged
+    assert moved.passes.sum() <= 5 / 6 * scaled.passes.sum()
+
+
 @pytest.mark.parametrize(("shape", "factor"), [((2000, 30), 2.2), ((400, 60), 1.1)])
 def test_warm_starts_of_the_hinge(shape: tuple[int, int], factor: float) -> None:
     """Sweeps that were enough at the C before are not given up after the first few.

@@ -20,6 +20,7 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
 from widemargin.problems.stacked import StackedProblem
 from widemargin.run import Record, Solution, run
+from widemargin.selection.starts import dual_start
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -373,7 +374,7 @@ class SeparateFolds:
     def restart(self, C: float, w: Vector, b: Vector) -> None:
         """Go on from weights that were found at C."""
         for task in self.tasks:
-            task.solution = None
+            task.solution, task.before = None, None
             task.begin = (C, w[task.fold, task.place].copy(), float(b[task.fold, task.place]))
 
     def step_back(self) -> None:
@@ -395,11 +396,13 @@ class _Task:
     method: str = ""
 
     def solve(self, C: float, solver: str, effort: Effort, start: Point | None) -> Solution:
-        warm = start
+        warm, problem = start, self.unit.rescaled(C)
         if start is None and self.solution is not None:
+            point = self.solution.point
+            last = None if self.before is None else (self.before[0], self.before[1].alpha)
             self.before = (self.C, self.solution)
-            point, factor = self.solution.point, C / self.C
-            warm = Point(point.w, point.b, factor * point.alpha)
+            alpha = dual_start(problem, C, (self.C, point.alpha), last)
+            warm = Point(point.w, point.b, alpha)
         elif start is None and self.begin is not None:
             before, w, b = self.begin
             point = self.unit.rescaled(before).point_at(w, b)
@@ -409,7 +412,7 @@ class _Task:
             choice.follow(self.method)
         self.C = C
         self.solution = run(
-            self.unit.rescaled(C),
+            problem,
             choice,
             tol=effort.tol,
             max_iter=effort.max_iter,

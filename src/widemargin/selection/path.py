@@ -28,6 +28,7 @@ from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import RULES, MulticlassProblem
 from widemargin.problems.problem import ScalableProblem
 from widemargin.run import Record, Solution, Status, run
+from widemargin.selection.starts import dual_start
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -143,17 +144,21 @@ def along(
     """Solve a problem, whose costs are those at C = 1, at one C after the other.
 
     Each run starts at the weights of the one before, and at its dual variables times the growth of
-    C, which are feasible there (WARM, §3). Where the loss is smooth, the weights first move on
-    along the line through the last two solutions. It ends early after an interrupt or a time limit.
+    C, which are feasible there (WARM, §3). Where the loss is smooth, both first move on along the
+    line through the last two solutions. It ends early after an interrupt or a time limit.
     """
     before: Solution | None = None
     method = ""
+    last: tuple[float, Vector] | None = None
     ahead = Ahead() if isinstance(problem, BinaryProblem) and problem.loss.smooth else None
     for place, C in enumerate(Cs):
         here, start = problem.rescaled(float(C)), None
         if before is not None and warm:
-            factor = C / Cs[place - 1]
-            start = Point(before.w, before.b, factor * before.alpha)
+            alpha = C / Cs[place - 1] * before.alpha
+            if isinstance(here, BinaryProblem):
+                now = (float(Cs[place - 1]), before.alpha)
+                alpha, last = dual_start(here, float(C), now, last), now
+            start = Point(before.w, before.b, alpha)
             if ahead is not None:
                 start = ahead.of(here, start)
         choice = choice_of(solver, type(problem))
