@@ -209,7 +209,8 @@ def report(rows: list[dict[str, Any]]) -> None:
         "Seconds of the whole search, five folds, no intercept, the same folds and values of C;",
         "two threads for widemargin, with its final fit. Ratios above one: widemargin is faster.",
         "CPU seconds count all threads: they are what a busy machine leaves comparable, and their",
-        "ratio is the gain on one core. scikit-learn is compared by CPU seconds.",
+        "ratio is the gain on one core. Where both clocks agree, the second thread had no core of",
+        "its own. scikit-learn is compared by CPU seconds.",
         "A > is a search that was cut off by its time limit: a lower bound.",
         "",
         "| set | loss | C | widemargin | LIBLINEAR -C | ratio | CPU | LIBLINEAR's | ratio | "
