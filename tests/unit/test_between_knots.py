@@ -13,8 +13,9 @@ from widemargin.data.rows import Rows
 from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOSSES as KINDS
 from widemargin.selection.between import HeldOut, between
-from widemargin.selection.folds import Effort, Engine, Folds, SeparateFolds, StackedFolds
+from widemargin.selection.folds import Effort, Engine, Folds, StackedFolds
 from widemargin.selection.knots import knot_of
+from widemargin.selection.separate_folds import SeparateFolds
 
 EXACT = Effort(1e-12, 100_000, None, 0, 1, Interrupt())
 ROUGH = Effort(1e-3, 100_000, None, 0, 1, Interrupt())

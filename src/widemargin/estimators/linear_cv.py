@@ -25,11 +25,12 @@ from widemargin.estimators.linear import LinearClassifier
 from widemargin.methods.auto_binary import SMALL_PROBLEM
 from widemargin.methods.stacked_newton import LARGEST_FACTORISED
 from widemargin.problems.certificate import Certificate
-from widemargin.selection.folds import Engine, Folds, SeparateFolds, StackedFolds
+from widemargin.selection.folds import Engine, Folds, StackedFolds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
 from widemargin.selection.search import Limits, Search, automatic_Cs, go_on
+from widemargin.selection.separate_folds import SeparateFolds
 from widemargin.selection.splits import check_splits, splits_of
 from widemargin.selection.stopping import LARGEST_C, GradientRule
 

@@ -16,7 +16,8 @@ from widemargin.kernels import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.stacked import StackedProblem
-from widemargin.selection.folds import Engine, SeparateFolds, StackedFolds
+from widemargin.selection.folds import Engine, StackedFolds
+from widemargin.selection.separate_folds import SeparateFolds
 
 Vector = NDArray[np.float64]
 

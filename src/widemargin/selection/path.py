@@ -19,7 +19,6 @@ from widemargin.data.validation import (
     encode_labels,
 )
 from widemargin.interrupt import Interrupt
-from widemargin.kernels import core
 from widemargin.methods.auto_binary import AutoBinary
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
@@ -28,7 +27,7 @@ from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import RULES, MulticlassProblem
 from widemargin.problems.problem import ScalableProblem
 from widemargin.run import Record, Solution, Status, run
-from widemargin.selection.starts import dual_start
+from widemargin.selection.starts import Ahead, dual_start
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -170,40 +169,6 @@ def along(
         watch = options.get("interrupt")
         if before.status in (Status.INTERRUPTED, Status.TIME_LIMIT) or (watch and watch.requested):
             return
-
-
-class Ahead:
-    """Moves weights on along the last two solutions; costs one product with the data a C."""
-
-    PASSES = 0.5
-
-    def __init__(self) -> None:
-        self._last: tuple[Vector, float, Vector] | None = None
-
-    def of(self, problem: Any, point: Point) -> Point:
-        """Return the point moved to where the objective is least on the line."""
-        scores = problem.rows.scores(point.w)
-        # Before the first solution there is w = 0, the one at C = 0.
-        dw, db, slopes = point.w, point.b, scores
-        if self._last is not None:
-            dw, db, slopes = dw - self._last[0], db - self._last[1], slopes - self._last[2]
-        self._last = (point.w, point.b, scores)
-        wd, dd = float(point.w @ dw), float(dw @ dw)
-        loss, y, cost = problem.loss, problem.y, problem.cost
-        t = 0.0
-        for _ in range(4):
-            first, second = core.derivatives_along(
-                loss.name, y, cost, scores, point.b, slopes, db, t
-            )
-            curvature = second + dd
-            if not curvature > 0.0:
-                break
-            t = min(max(t - (first + wd + t * dd) / curvature, 0.0), 3.0)
-        w, b = point.w + t * dw, point.b + t * db
-        value = 0.5 * float(w @ w) + loss.total(y, cost, scores + t * slopes, b)
-        if value >= problem.primal(point.w, point.b, scores):
-            return point
-        return Point(w, b, point.alpha)
 
 
 def check_Cs(Cs: Any) -> Vector:
