@@ -15,7 +15,7 @@ from widemargin.methods.base import Method, Progress
 from widemargin.methods.incremental import Incremental
 from widemargin.methods.ippa import IPPA
 from widemargin.methods.isg import ISG
-from widemargin.methods.undecided import Undecided
+from widemargin.methods.undecided import FIRST_SHARE, Undecided
 from widemargin.problems.certificate import Point
 from widemargin.problems.robust import RobustProblem
 
@@ -25,7 +25,7 @@ _PATIENCE = 32
 _FEWEST = 8.0
 """Passes that a method makes before it hands over: a stage."""
 
-_STEPS_OF_A_ROUND, _SHARE_OF_A_ROUND = 15, 0.125
+_STEPS_OF_A_ROUND = 15
 _WORTH = 0.3
 """Sweeps are worth while until they have cost this share of a round on the undecided examples."""
 
@@ -33,7 +33,6 @@ _WORTH = 0.3
 class Proximal:
     """IPPA, then the examples that it leaves undecided."""
 
-    name = "ippa"
     begins: ClassVar[type[Incremental]] = IPPA
 
     def __init__(self) -> None:
@@ -77,14 +76,13 @@ def _round_in_passes(problem: RobustProblem) -> float:
     rows, d = problem.rows, problem.rows.weights
     entries = max(1.0, float(rows.view.nonzeros))
     mean = entries / max(1, rows.count)
-    step = d**3 / 12.0 + 0.5 * _SHARE_OF_A_ROUND * entries * min(mean, d)
+    step = d**3 / 12.0 + 0.5 * FIRST_SHARE * entries * min(mean, d)
     return _STEPS_OF_A_ROUND * step / (2.0 * entries)
 
 
 class Hybrid(Proximal):
     """ISG, then IPPA, then the examples that they leave undecided."""
 
-    name = "hybrid"
     begins = ISG
 
     @property

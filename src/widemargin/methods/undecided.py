@@ -32,7 +32,7 @@ Vector = NDArray[np.float64]
 KEEP, FLIP, NONE = 0, 1, 2
 """The pieces of the loss, in the order of the dual variables' rows."""
 
-_FIRST_SHARE = 0.125
+FIRST_SHARE = 0.125
 """Of the examples that the first round leaves undecided, at least."""
 
 _LEAST_PER_WEIGHT = 4
@@ -107,7 +107,7 @@ class Undecided:
             point,
             problem.rows.scores(point.w),
         )
-        count = problem.rows.count if warm is None else _FIRST_SHARE * problem.rows.count
+        count = problem.rows.count if warm is None else FIRST_SHARE * problem.rows.count
         self._begin_round(state, self._near(state, count))
         return state
 
@@ -198,7 +198,7 @@ class Undecided:
         values = _piece_values(problem, scores, found)
         wrong = values.max(axis=0) - np.take_along_axis(values, state.pieces[None], axis=0)[0]
         wrong[state.undecided] = 0.0
-        most = max(state.undecided.size, int(_FIRST_SHARE * p.size))
+        most = max(state.undecided.size, int(FIRST_SHARE * p.size))
         if np.count_nonzero(wrong > 0.0) > most:
             wrong[wrong < np.partition(wrong, -most)[-most]] = 0.0
         undecided = wrong > 0.0
