@@ -11,7 +11,8 @@ from robust_oracle import make_robust
 from widemargin import RobustSVC
 from widemargin.data.rows import Rows
 from widemargin.methods import robust_interior_point
-from widemargin.methods.norm_cones import CONES
+from widemargin.methods.heaviest_rows import HeaviestRows
+from widemargin.methods.norm_cones import CONES, RoundCone
 from widemargin.methods.robust_system import FactorisedSystem, IterativeSystem
 from widemargin.problems.robust import RobustProblem
 
@@ -58,8 +59,37 @@ def test_conjugate_gradients_solve_the_same_system(norm: float) -> None:
         cone.prepare(w, price)
         right = random.normal(size=8)
         exact = FactorisedSystem(problem, curvature, mixed, corner, cone).solve(right)
-        near = IterativeSystem(problem, curvature, mixed, corner, cone, 0.0).solve(right)
-        np.testing.assert_allclose(near, exact, rtol=1e-3, atol=1e-4 * np.abs(exact).max())
+        for hard in (False, True):
+            system = IterativeSystem(problem, curvature, mixed, corner, cone, 0.0, hard)
+            near = system.solve(right)
+            np.testing.assert_allclose(near, exact, rtol=1e-3, atol=1e-4 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_heaviest_rows_are_solved_exactly(l2: float, intercept: bool) -> None:
+    """The preconditioner is the inverse of the constraint's block and the heaviest rows."""
+    random = np.random.default_rng(5)
+    oracle = make_robust((30, 50), norm=2.0)
+    problem = RobustProblem(Rows.of(oracle.X), oracle.y, oracle.p, 0.1, 1.0, 2.0, l2, intercept)
+    curvature = np.where(np.arange(30) < 8, random.uniform(10.0, 1000.0, size=30), 1e-9)
+    w = random.normal(size=50)
+    cone = CONES[2.0](w, 1.2 * float(np.linalg.norm(w)), 0.1)
+    cone.prepare(w, 1.2 * float(np.linalg.norm(w)))
+    assert isinstance(cone, RoundCone)
+    heaviest = HeaviestRows(problem, curvature, 0.3, cone)
+    assert heaviest.usable
+    assert heaviest.root.size == 8
+    matrix = np.zeros((52, 52))
+    cone.add_to(matrix, 51)
+    matrix[51, 51] += 0.3
+    matrix[:50, :50] += l2 * np.eye(50)
+    wide = np.hstack([oracle.X[:8], np.full((8, 1), float(intercept)), np.zeros((8, 1))])
+    matrix += wide.T @ (curvature[:8, None] * wide)
+    matrix[50, 50] += heaviest.diagonal_b if intercept else 1.0
+    right = random.normal(size=52)
+    right[50] = right[50] if intercept else 0.0
+    np.testing.assert_allclose(heaviest.solve(right), np.linalg.solve(matrix, right), rtol=1e-6)
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -339,6 +339,10 @@ class RoundCone:
         price = (own * right_price - 2.0 * factor * c0 * first) / determinant
         return held * (right + 2.0 * factor * inner * c), price
 
+    def leaning(self) -> Vector:
+        """Return the direction of the rank, in the weights."""
+        return self.centre[1:]
+
     def pull(self, target: float, corrects: bool) -> tuple[Vector, float]:
         """Return the right-hand sides."""
         nu = self.nu

@@ -35,6 +35,8 @@ _WEIGHT_OF_CONE = 0.1
 """Of the constraint ‖w‖ ≤ λ on the central path, where the examples together have 2 or 3."""
 
 _MARGINS = 10.0
+_EASY = 60
+"""Products a step up to which the simpler preconditioner is the better one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,20 @@ class RobustInteriorPointState:
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
+    hard: bool = False
+    """Whether conjugate gradients have become slow."""
+    best: Point | None = None
     best_gap: float = np.inf
     stalled_steps: int = 0
 
     @property
     def point(self) -> Point:
-        """The current point, with zeros for the examples that were left out."""
+        """The best point where solutions are not exact, else the present one."""
+        return self.present if self.best is None else self.best
+
+    @property
+    def present(self) -> Point:
+        """The present point, with zeros for the examples that were left out."""
         alpha = np.zeros((2, self.count))
         alpha[:, slice(None) if self.kept is None else self.kept] = self.path[3:5]
         return Point(self.w, self.b, alpha)
@@ -154,19 +164,9 @@ class RobustInteriorPoint:
         raised = label_cost * state.price
 
         # 1) residuals of the conditions of w, b and λ
-        difference = path[3] - path[4]
-        residual = np.zeros(d + 2)
-        residual[:d] = problem.l2 * state.w - rows.combine(difference, y)
-        if free:
-            residual[d] = -float(difference @ y)
-        if state.decided is not None:
-            residual[:d] -= state.decided.pull
-            residual[d] -= state.decided.pull_b if free else 0.0
+        residual = self._residual(state)
         if cone is not None:
             cone.prepare(state.w, state.price)
-            multipliers, share = cone.multipliers()
-            residual[:d] -= multipliers
-            residual[d + 1] = problem.radius - label_cost * float(path[4].sum()) - share
         # Products are aimed at μ times the weight of the example; the constraint has a weight too.
         share_of_cone = 0.0 if cone is None else _WEIGHT_OF_CONE / cone.degree
         weight = (3.0 if flips else 2.0) * float(problem.weight.sum())
@@ -181,7 +181,9 @@ class RobustInteriorPoint:
         if d <= LARGEST_SYSTEM:
             system = FactorisedSystem(problem, curvature, mixed, corner, cone)
         else:
-            system = IterativeSystem(problem, curvature, mixed, corner, cone, state.expected_gap)
+            system = IterativeSystem(
+                problem, curvature, mixed, corner, cone, state.expected_gap, state.hard
+            )
         if not system.solvable:
             state.finished = True
             return
@@ -240,8 +242,36 @@ class RobustInteriorPoint:
             products += cone.gap()
         state.passes += 6
 
-        # 5) judge
-        self._judge(state, products, (1.0 - multiplier) * residual)
+        if isinstance(system, IterativeSystem):
+            state.passes += system.products
+            state.hard = state.hard or system.products > _EASY
+
+        # 5) judge; solutions by conjugate gradients leave residuals of their own
+        exact = isinstance(system, FactorisedSystem)
+        left = (1.0 - multiplier) * residual if exact else self._residual(state)
+        better = self._judge(state, products, left)
+        if better and not exact:
+            state.best = state.present
+
+    @staticmethod
+    def _residual(state: RobustInteriorPointState) -> Vector:
+        problem, path = state.problem, state.path
+        d = problem.rows.weights
+        difference = path[3] - path[4]
+        residual = np.zeros(d + 2)
+        residual[:d] = problem.l2 * state.w - problem.rows.combine(difference, problem.y)
+        if problem.free_intercept:
+            residual[d] = -float(difference @ problem.y)
+        if state.decided is not None:
+            residual[:d] -= state.decided.pull
+            residual[d] -= state.decided.pull_b if problem.free_intercept else 0.0
+        if state.cone is not None:
+            multipliers, share = state.cone.multipliers()
+            residual[:d] -= multipliers
+            residual[d + 1] = problem.radius - share
+            if problem.flips:
+                residual[d + 1] -= problem.label_cost * float(path[4].sum())
+        return residual
 
     @staticmethod
     def _lengths(
@@ -256,8 +286,11 @@ class RobustInteriorPoint:
         return slack, multiplier
 
     @staticmethod
-    def _judge(state: RobustInteriorPointState, gap: float, residual: Vector) -> None:
-        """Estimate the relative gap; what is left of the residuals counts as far as w reaches."""
+    def _judge(state: RobustInteriorPointState, gap: float, residual: Vector) -> bool:
+        """Estimate the relative gap; what is left of the residuals counts as far as w reaches.
+
+        Return whether it is the smallest so far.
+        """
         problem = state.problem
         price = max(state.price, 0.0)
         primal = problem.radius * price + 0.5 * problem.l2 * float(state.w @ state.w)
@@ -269,10 +302,12 @@ class RobustInteriorPoint:
         gap += abs(float(residual[-1])) * price
         state.expected_gap = gap / primal if primal > 0.0 else np.inf
         state.stalled_steps = state.stalled_steps + 1 if gap > 0.97 * state.best_gap else 0
+        better = gap < state.best_gap
         state.best_gap = min(gap, state.best_gap)
         # From a bad start the estimate rises before it falls.
         patience = 10 if state.expected_gap < 1.0 else 25
         state.finished = state.stalled_steps >= patience or not np.isfinite(gap)
+        return better
 
 
 def _first_price(problem: RobustProblem) -> float:

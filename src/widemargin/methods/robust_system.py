@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from widemargin.methods.norm_cones import NormCone
+from widemargin.methods.heaviest_rows import HeaviestRows
+from widemargin.methods.norm_cones import NormCone, RoundCone
 from widemargin.problems.robust import RobustProblem
 
 Vector = NDArray[np.float64]
@@ -102,6 +103,7 @@ class IterativeSystem:
         corner: float,
         cone: NormCone | None,
         gap: float,
+        hard: bool = False,
     ) -> None:
         self.problem, self.curvature, self.cone = problem, curvature, cone
         self.accuracy = min(max(0.1 * gap, _FINEST), _COARSEST)
@@ -115,6 +117,11 @@ class IterativeSystem:
         self.diagonal = rows.curvature_diagonal(curvature) + problem.l2
         self.diagonal[self.diagonal <= 0.0] = 1e-300 if cone is not None else 1.0
         self.diagonal_b = max(float(curvature.sum()), 1e-300)
+        self.products = 0
+        self.heaviest: HeaviestRows | None = None
+        if hard and isinstance(cone, RoundCone):
+            heaviest = HeaviestRows(problem, curvature, self.corner, cone)
+            self.heaviest = heaviest if heaviest.usable else None
 
     def _times(self, x: Vector) -> Vector:
         problem, d = self.problem, self.border.size
@@ -133,6 +140,8 @@ class IterativeSystem:
         return out
 
     def _nearly_solved(self, right: Vector) -> Vector:
+        if self.heaviest is not None:
+            return self.heaviest.solve(right)
         d = self.border.size
         out = np.zeros_like(right)
         if self.problem.free_intercept:
@@ -159,6 +168,7 @@ class IterativeSystem:
             if not rho > enough:
                 break
             product = self._times(direction)
+            self.products += 1
             bend = float(direction @ product)
             if not bend > 0.0:
                 break
