@@ -108,10 +108,10 @@ class DualCD:
             members=members,
             active=members.size,
             residual=float(alpha @ problem.y),
-            alpha_before=alpha.copy(),
-            w_before=w.copy(),
+            alpha_before=np.empty(0),
+            w_before=np.empty(0),
             residual_before=float(alpha @ problem.y),
-            span=members.copy(),
+            span=members[:0],
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
@@ -233,7 +233,14 @@ class DualCD:
         self._mark(state)
 
     def _mark(self, state: DualCDState) -> None:
-        """Remember the point that the next extrapolation starts from, and who may leave it."""
+        """Remember the point that the next extrapolation starts from, and who may leave it.
+
+        Nothing is kept before the first one is due: vectors over the examples are memory.
+        """
+        if state.passes < _SETTLED:
+            return
+        if state.alpha_before.size == 0:
+            state.alpha_before, state.w_before = state.alpha.copy(), state.w.copy()
         np.copyto(state.alpha_before, state.alpha)
         np.copyto(state.w_before, state.w)
         state.residual_before = state.residual
