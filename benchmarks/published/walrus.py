@@ -265,7 +265,8 @@ def main() -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     accuracies = read("accuracies") if options.keep else []
     times = read("figure2") if options.keep else []
-    sizes = []
+    known = read("table1") if options.keep else []
+    sizes = [row for row in known if row["data"] not in options.data]
     with Progress(console=Console(stderr=True)) as bar:
         total = len(options.data) * len(options.C) * len(options.methods)
         task = bar.add_task("walrus", total=total + 2)
