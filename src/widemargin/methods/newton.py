@@ -39,7 +39,7 @@ class NewtonState:
     stages: list[NDArray[np.int64] | None]
     w: Vector
     b: float
-    alpha: Vector
+    alpha: Vector | None
     scores: Vector
     active: int = 0
     expected_gap: float = np.inf
@@ -51,6 +51,9 @@ class NewtonState:
     @property
     def point(self) -> Point:
         """The current point; between stages the dual variables are those of the start."""
+        if self.alpha is None:
+            problem = self.problem
+            self.alpha = problem.loss.terms(problem.y, problem.cost, self.scores, self.b)[0]
         return Point(self.w, self.b, self.alpha)
 
 
@@ -97,6 +100,8 @@ class Newton:
         loss, y, cost = problem.loss, problem.y, problem.cost
 
         # 1) gradient and curvature
+        if problem is state.whole:
+            state.alpha = None  # a step that is broken off needs it no more: the scores give it
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
         gradient = state.w - problem.rows.combine(alpha, y)
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
@@ -123,7 +128,6 @@ class Newton:
         step, decrease = _line_search(problem, state, direction, direction_b, slopes)
         if step == 0.0:
             if problem is state.whole:
-                state.alpha = loss.terms(y, cost, state.scores, state.b)[0]
                 state.finished = True
             else:
                 self._enter_stage(state)

@@ -117,7 +117,7 @@ class NewtonSystem:
             if self.last_steps < _MOST_STEPS:
                 return solution
             self.failures += 1
-        self.residual = None
+        self.residual = self.factor = None
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
         else:
@@ -176,8 +176,9 @@ class CurvedRows:
         none = np.empty(0, np.int64)
         if before is None or before.problem is not problem:
             return cls(problem, members, None, none, none)
-        came = np.flatnonzero(members & ~before.members)
-        return cls(problem, members, before, came, np.flatnonzero(before.members & ~members))
+        changed = np.flatnonzero(members ^ before.members)
+        came = members[changed]
+        return cls(problem, members, before, changed[came], changed[~came])
 
     @property
     def share(self) -> float:
