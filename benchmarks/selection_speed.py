@@ -211,7 +211,8 @@ def report(rows: list[dict[str, Any]]) -> None:
         "CPU seconds count all threads: they are what a busy machine leaves comparable, and their",
         "ratio is the gain on one core. Where both clocks agree, the second thread had no core of",
         "its own. scikit-learn is compared by CPU seconds.",
-        "A > is a search that was cut off by its time limit: a lower bound.",
+        "A > is a search that was cut off by its time limit: a lower bound, in the mean too.",
+        "Rows come from several runs of this command, between which the code has changed.",
         "",
         "| set | loss | C | widemargin | LIBLINEAR -C | ratio | CPU | LIBLINEAR's | ratio | "
         "accuracy | LIBLINEAR's | scikit-learn | ratio |",
