@@ -150,8 +150,9 @@ class Newton:
             if alpha.any():
                 image -= problem.rows.combine(alpha, y)
             state.expected_gap = abs(primal - problem.dual(state.alpha, image)) / primal
-        elif decrease <= SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count:
-            # The step gained less than the sample's own error: a larger sample has more to say.
+        elif decrease <= 2.0 * SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count:
+            # The next step would gain much less than this one, and so less than the sample's own
+            # error: a larger sample has more to say.
             self._enter_stage(state)
 
     def _small_step(self, state: NewtonState) -> None:

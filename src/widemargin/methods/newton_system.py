@@ -38,7 +38,7 @@ _LAST_PER_WEIGHT = 50
 the rows are so few that the steps on all of them cost no more."""
 
 SAMPLE_ERROR = 2.0
-"""A sample is left when a step gains less than this times its statistical error, d/m of P."""
+"""A sample is left when less than this times its statistical error, d/m of P, is to be gained."""
 
 
 @dataclass
