@@ -104,18 +104,19 @@ def summary(rows: Sequence[Row], absent: dict[str, str], skipped: dict[str, str]
     lines.append("|---|---|---|---|---|---|---|")
     for target in sorted({row["target"] for row in rows}, key=float, reverse=True):
         chosen = [row for row in rows if row["target"] == target]
-        compared = [row for row in chosen if row["ratio"]]
+        compared = [row for row in chosen if row["ratio"] and row["best_rival"]]
         ratios = [float(row["ratio"]) for row in compared]
         mean = f"{geometric_mean(ratios):.2f}" if ratios else "-"
         worst = min(compared, key=lambda row: float(row["ratio"]), default=None)
         smallest = f"{worst['ratio']} ({cell_name(worst)})" if worst else "-"
         slow = sum(ratio < 0.8 for ratio in ratios)
-        alone = sum(not row["best_rival"] for row in chosen)
+        alone = [row["ratio"] or "-" for row in chosen if not row["best_rival"]]
         missed = sum(not row["widemargin_seconds"] for row in chosen)
-        counts = f"{slow} | {alone} | {missed}"
+        apart = f"{len(alone)}: {', '.join(alone)}" if alone else "0"
+        counts = f"{slow} | {apart} | {missed}"
         lines.append(f"| {target} | {len(compared)} | {mean} | {smallest} | {counts} |")
-    lines += ["", "*no rival*: none reached the target in the time it was given: the ratio is"]
-    lines += ["that time's, a lower bound, and counts as such in the mean."]
+    lines += ["", "*no rival*: none reached the target in the time it was given. These cells are"]
+    lines += ["counted apart; their ratios are that time's, lower bounds, and not in the mean."]
     lines += ["*missed*: widemargin failed or stopped short of the target.", ""]
     for title, reasons in (("Rivals not available", absent), ("Data not available", skipped)):
         if reasons:
