@@ -141,14 +141,19 @@ def cell_name(row: Row) -> str:
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:
-    """Draw the ratio of every cell on a logarithmic axis, one panel a target."""
+    """Draw the ratio of every cell on a logarithmic axis, one panel a target.
+
+    Hollow: no rival reached the target, a lower bound. Dotted: the mean over the others.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     targets = sorted({row["target"] for row in rows}, key=float, reverse=True)
-    cells = list(dict.fromkeys(cell_name(row) for row in rows))
+    data = list(dict.fromkeys(row["data"] for row in rows))
+    ordered = sorted(rows, key=lambda row: data.index(row["data"]))
+    cells = list(dict.fromkeys(cell_name(row) for row in ordered))
     colours = {"hinge": "C0", "squared_hinge": "C1", "logistic": "C2"}
     height = 1.5 + 0.17 * len(cells)
     figure, panels = pyplot.subplots(
@@ -158,10 +163,14 @@ def plot(rows: Sequence[Row], path: Path) -> None:
         for row in rows:
             if row["target"] == target and row["ratio"]:
                 place = len(cells) - cells.index(cell_name(row))
-                panel.plot(float(row["ratio"]), place, "o", color=colours[row["loss"]])
+                colour = colours[row["loss"]]
+                face = colour if row["best_rival"] else "white"
+                panel.plot(float(row["ratio"]), place, "o", color=colour, markerfacecolor=face)
         ratios = [float(r["ratio"]) for r in rows if r["target"] == target and r["ratio"]]
         if ratios:
-            panel.axvline(geometric_mean(ratios), color="grey", linestyle=":")
+            met = [float(r["ratio"]) for r in rows if r["target"] == target and r["best_rival"]]
+            if met:
+                panel.axvline(geometric_mean(met), color="grey", linestyle=":")
             # Decades alone leave the axis without a number when all ratios are near one.
             low, high = math.floor(math.log2(min(ratios))), math.ceil(math.log2(max(ratios)))
             ticks = [2.0**k for k in range(min(low, 0), max(high, 0) + 1)]
