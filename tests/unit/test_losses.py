@@ -230,3 +230,37 @@ def test_lengths_are_checked() -> None:
         core.loss_sum("huber", np.ones(3), np.ones(3), np.ones(3), 0.0)
     with pytest.raises(ValueError, match="loss 'hinge' has no second derivative"):
         core.derivatives_along("hinge", ONE, ONE, ONE, 0.0, ONE, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_linearised_move(name: str) -> None:
+    random = np.random.default_rng(6)
+    n, b, slope_b, step = 200, 0.3, -0.2, 0.7
+    y, cost = np.where(random.random(n) < 0.5, 1.0, -1.0), random.uniform(0.1, 3.0, n)
+    before, direction = random.normal(size=n), random.normal(size=n)
+    scores, slopes = before.copy(), direction.copy()
+    core.linearised_move(name, y, cost, scores, b, slopes, slope_b, step)
+    margins = y * (before + b)
+    alpha, bend = alpha_at(name, margins, cost), curvature_at(name, margins, cost)
+    np.testing.assert_allclose(scores, before + step * direction, rtol=1e-14)
+    np.testing.assert_allclose(
+        slopes, alpha - bend * y * (direction + slope_b), rtol=1e-12, atol=1e-13
+    )
+
+
+def test_proximal_move() -> None:
+    random = np.random.default_rng(7)
+    n, h, b, slope_b, step = 200, 1.5, 0.3, -0.2, 0.7
+    y, cost = np.where(random.random(n) < 0.5, 1.0, -1.0), random.uniform(0.1, 3.0, n)
+    center = cost * random.random(n)
+    before, direction = random.normal(size=n), random.normal(size=n)
+    scores, slopes = before.copy(), direction.copy()
+    core.proximal_move(y, cost, center, h, scores, b, slopes, slope_b, step)
+    free = center + (1.0 - y * (before + b)) * cost / h
+    inside = (free > 0.0) & (free < cost)
+    assert inside.any()
+    assert not inside.all()
+    change = np.where(inside, cost / h * y * (direction + slope_b), 0.0)
+    np.testing.assert_allclose(scores, before + step * direction, rtol=1e-14)
+    expected = np.clip(np.clip(free, 0.0, cost) - change, 0.0, cost)
+    np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-13)

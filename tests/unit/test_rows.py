@@ -82,6 +82,8 @@ def test_products(pair: tuple[Rows, np.ndarray]) -> None:
     close(rows.norms, np.sum(X**2, axis=1))
     close(rows.scores(w), X @ w)
     close(rows.combine(a), X.T @ a)
+    signs, old = np.where(h > 0.5, 1.0, -1.0), np.where(h > 0.3, a, 0.0)
+    close(rows.combine_change(a, old, signs), X.T @ (signs * (a - old)))
     scores, total = rows.scores_and_combination(w, a)
     close(scores, X @ w)
     close(total, X.T @ a)
