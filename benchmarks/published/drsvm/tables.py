@@ -10,6 +10,7 @@ import argparse
 import csv
 
 from benchmarks.published.drsvm.common import NORMS, REFERENCE, fit, load, read, write
+from widemargin.run import Record
 
 OURS = {
     "M-ISG": "isg",
@@ -32,9 +33,9 @@ def measure(row: dict[str, str], optimum: float | None, limit: float) -> dict[st
         return None
     reached: list[float] = []
 
-    def watch(_: str, record: object) -> bool:
-        if record.primal <= goal + 1e-6:  # type: ignore[attr-defined]
-            reached.append(record.seconds)  # type: ignore[attr-defined]
+    def watch(_: str, record: Record) -> bool:
+        if record.primal <= goal + 1e-6:
+            reached.append(record.seconds)
         return bool(reached)
 
     solver = OURS[row["method"]]
