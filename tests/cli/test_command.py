@@ -177,7 +177,7 @@ def test_interrupt_with_nothing_written(run, folder, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("widemargin.cli.train.read_data", interrupted)
+    monkeypatch.setattr("widemargin.cli.training.read_data", interrupted)
     code, _, err = run("train", "iris.svm", "a.model")
     assert code == 130
     assert err == "widemargin: interrupted; nothing was written\n"

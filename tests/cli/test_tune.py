@@ -27,6 +27,16 @@ def test_automatic_search_of_several_classes(run_json, folder):
     assert (folder / "iris.svm.model").exists()
 
 
+def test_all_classes_at_once(run_json, folder):
+    code, found = run_json(
+        "tune", "iris.svm", "--loss", "hinge", "--multi-class", "weston_watkins", "--Cs", 0.1, 1
+    )
+    assert code == 0
+    assert found["multi_class"] == "weston_watkins"
+    assert np.shape(found["scores"]) == (2, 5)
+    assert load_model(folder / "iris.svm.model").multi_class == "weston_watkins"
+
+
 def test_certified(run_json):
     code, found = run_json(
         "tune", "cancer.svm", "--Cs", 0.1, 1, "--certify", 0.05, "--intercept", "penalised"
@@ -63,6 +73,8 @@ def test_scoring_and_liblinear_format(run, folder):
     [
         (["--certify", "0.01"], "fit_intercept"),
         (["--Cs", "-1"], "not a positive finite number"),
+        (["--multi-class", "crammer_singer"], "needs --loss hinge"),
+        (["--loss", "hinge", "--multi-class", "crammer_singer", "--solver", "shark"], "shark"),
         (["--scoring", "nonsense"], "nonsense"),
         (["--png", "no/such/place.png"], "no directory"),
     ],

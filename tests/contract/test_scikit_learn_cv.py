@@ -27,6 +27,7 @@ GRID = [0.01, 0.1, 1.0, 10.0]
         LinearSVCCV(Cs=[0.1, 1.0, 10.0], cv=2),
         # Equal weights to seven digits, as one check asks, take a gap of fourteen.
         LinearSVCCV("hinge", Cs=[0.1, 1.0], cv=2, tol=1e-13),
+        LinearSVCCV("hinge", multi_class="weston_watkins", Cs=[0.1, 1.0], cv=2, tol=1e-13),
         LogisticRegressionCV(Cs=[0.1, 1.0, 10.0], cv=2),
     ]
 )

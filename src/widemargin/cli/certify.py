@@ -17,7 +17,7 @@ from widemargin.cli.inputs import (
 )
 from widemargin.cli.output import Output, add_output_arguments, label_text
 from widemargin.cli.progress import following
-from widemargin.cli.train import LOSSES, MULTI_CLASS
+from widemargin.cli.training import LOSSES, MULTI_CLASS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,10 +140,9 @@ def problems_of(
 
     from widemargin.data.rows import Rows, as_rows_array
     from widemargin.data.validation import class_costs
-    from widemargin.estimators.all_classes import both_classes
     from widemargin.problems.binary import BinaryProblem
     from widemargin.problems.losses import LOSSES as LOSS_OF_NAME
-    from widemargin.problems.multiclass import MulticlassProblem
+    from widemargin.problems.multiclass import MulticlassProblem, both_classes
 
     together = model.multi_class != "ovr"
     known = model.loss == "hinge" if together else model.loss in LOSS_OF_NAME

@@ -6,24 +6,19 @@ import argparse
 import base64
 import html
 import io
-import time
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import (
-    add_data_arguments,
-    check_writable,
-    default_model_path,
-    job_count,
-    parse_class_weight,
-    positive_integer,
-    positive_number,
-    read_data,
-    write_model,
+from widemargin.cli.inputs import check_writable, positive_integer, positive_number
+from widemargin.cli.output import Output, percent
+from widemargin.cli.training import (
+    add_file_arguments,
+    add_problem_arguments,
+    add_run_arguments,
+    check_problem,
+    fit_and_write,
+    read_training_data,
+    settings_of,
 )
-from widemargin.cli.output import Output, add_output_arguments, percent
-from widemargin.cli.progress import following
-from widemargin.cli.train import INTERCEPTS, add_problem_arguments
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
@@ -41,9 +36,8 @@ def add_to(commands: Any) -> None:
         description="Search over C with warm starts, all folds side by side; train at the best C "
         "on all data and write the model.",
     )
-    parser.add_argument("data", help="training data: LIBSVM's format, CSV or Parquet")
-    parser.add_argument("model", nargs="?", help="model file to write (default: DATA.model here)")
-    add_problem_arguments(parser, search=True)
+    add_file_arguments(parser)
+    add_problem_arguments(parser)
     group = parser.add_argument_group("the search")
     group.add_argument(
         "--Cs",
@@ -71,58 +65,27 @@ def add_to(commands: Any) -> None:
         help="refine C until it is proven that no C of the range has an error lower by more than "
         "this; needs --intercept none or penalised",
     )
-    group = parser.add_argument_group("how it is solved")
-    group.add_argument(
-        "--tol",
-        type=positive_number,
-        default=1e-4,
-        help="relative duality gap of the final model (%(default)s)",
-    )
-    group.add_argument("--solver", default="auto", help="as solver= in Python (%(default)s)")
-    group.add_argument("--max-iter", type=positive_integer, default=1000, help="(%(default)s)")
-    group.add_argument(
-        "--time-limit", type=positive_number, metavar="SECONDS", help="for the whole search"
-    )
-    group.add_argument(
-        "-j", "--jobs", type=job_count, default=-1, help="threads; -1: all cores (%(default)s)"
-    )
-    group.add_argument("--seed", type=int, default=0, help="of the folds and the methods (0)")
-    parser.add_argument("--format", choices=("own", "liblinear"), default="own", help="(own)")
     parser.add_argument("--png", metavar="FILE", help="also draw the plot into a PNG file")
     parser.add_argument("--html", metavar="FILE", help="also write table and plot as a web page")
-    add_data_arguments(parser)
-    add_output_arguments(parser)
+    add_run_arguments(
+        parser,
+        tol="relative duality gap of the final model",
+        time_limit="for the whole search",
+        jobs="threads over folds and classes",
+        seed="of the folds and the methods",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, search, train, write, report."""
-    import numpy as np
-
-    from widemargin.model_io import model_of
-
     output = Output(options)
-    path = options.model or default_model_path(options.data)
-    for file in filter(None, (path, options.png, options.html)):
+    check_problem(options)
+    for file in filter(None, (options.png, options.html)):
         check_writable(file)
-    data = read_data(options.data, options)
-    if data.y is None:
-        raise ValueError(f"{options.data} has no labels to train on")
-    if options.format == "liblinear":
-        from widemargin.model_io.liblinear import integer_labels
-
-        integer_labels(np.unique(data.y), path)
+    data, path = read_training_data(options)
     estimator = _estimator(options, data)
-    began = time.perf_counter()
-    with following(output, options.tol) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how it ended is part of the report
-        estimator.callback = callback
-        estimator.fit(data.X, data.y)
-    seconds = time.perf_counter() - began
-    estimator.callback = None
-    if data.feature_names is not None:
-        estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
-    write_model(model_of(estimator), path, options.format)
+    _, seconds = fit_and_write(output, options, estimator, data, path)
     _report(output, options, estimator, data, path, seconds)
     _draw(options, estimator)
     reached = all(status == "converged" for status in estimator.status_)
@@ -130,7 +93,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
-    import numpy as np
     from sklearn.model_selection import StratifiedKFold
 
     from widemargin.estimators.linear_svc_cv import LinearSVCCV
@@ -142,19 +104,12 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
         "scoring": options.scoring,
         "search_tol": options.search_tol,
         "certify": options.certify,
-        "tol": options.tol,
-        "fit_intercept": INTERCEPTS[options.intercept],
-        "intercept_scaling": options.intercept_scaling,
-        "class_weight": parse_class_weight(options.class_weight, np.unique(np.asarray(data.y))),
-        "solver": options.solver,
-        "max_iter": options.max_iter,
-        "time_limit": options.time_limit,
-        "n_jobs": options.jobs,
-        "random_state": options.seed,
+        "n_jobs": -1 if options.jobs is None else options.jobs,
+        **settings_of(options, data),
     }
     if options.loss == "logistic":
         return LogisticRegressionCV(**settings)
-    return LinearSVCCV(options.loss, **settings)
+    return LinearSVCCV(options.loss, multi_class=options.multi_class, **settings)
 
 
 def _rows(estimator: LinearClassifierCV) -> list[tuple[str, ...]]:
@@ -215,6 +170,7 @@ def _report(
             "features": data.X.shape[1],
             "classes": estimator.classes_.tolist(),
             "loss": options.loss,
+            "multi_class": options.multi_class,
             "intercept": options.intercept,
             "scoring": score,
             "folds": estimator.scores_.shape[1],

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from widemargin.data.rows import Rows
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.problems.certificate import Point
-from widemargin.problems.multiclass import MulticlassProblem
+from widemargin.problems.multiclass import MulticlassProblem, both_classes, one_for_two
 from widemargin.run import Solution, Status
 
 if TYPE_CHECKING:
@@ -79,16 +79,6 @@ def warm_point(
     if not sp.issparse(dual) or dual.shape[1] != rows.count:
         return problem.point_at(w, b)
     return Point(w, b, duals_from_coefficients(dual, problem.label, k))
-
-
-def both_classes(values: NDArray[Any]) -> NDArray[Any]:
-    """Return one row a class, where two classes share one: their difference, split in halves."""
-    return np.concatenate([-0.5 * values, 0.5 * values]) if values.shape[0] == 1 else values
-
-
-def one_for_two(values: Any) -> Any:
-    """Undo `both_classes`."""
-    return values[1:2] - values[0:1] if values.shape[0] == 2 else values
 
 
 def coefficients_of(beta: sp.csr_array, label: NDArray[np.int32]) -> sp.csr_array:

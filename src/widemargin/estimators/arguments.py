@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
+from widemargin.problems.multiclass import RULES
+
 
 def check_number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
     """Refuse what is not a real number, or not one that is allowed."""
@@ -40,6 +43,25 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}")
+
+
+def margin_loss(name: Any) -> Loss:
+    """Return the loss of a support vector machine, or refuse the argument ``loss``."""
+    losses = {"squared_hinge": SQUARED_HINGE, "hinge": HINGE}
+    if not isinstance(name, str) or name not in losses:
+        raise ValueError(f"loss must be 'squared_hinge' or 'hinge'; got {name!r}")
+    return losses[name]
+
+
+def check_rule(multi_class: Any, loss: Any) -> str:
+    """Return the rule by which several classes are told apart, or refuse ``multi_class``."""
+    rules = ("ovr", *RULES)
+    if not isinstance(multi_class, str) or multi_class not in rules:
+        names = ", ".join(map(repr, rules))
+        raise ValueError(f"multi_class must be one of {names}; got {multi_class!r}")
+    if multi_class != "ovr" and loss != "hinge":
+        raise ValueError(f"multi_class={multi_class!r} needs loss='hinge'; got loss={loss!r}")
+    return multi_class
 
 
 def check_limits(estimator: Any) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -42,6 +41,9 @@ SOLVED_TO = 0.1
 SMALL_TOL = 1e-7
 """The folds of small problems are solved to at most this."""
 
+OF_THE_SEARCH = {"time_limit", "verbose", "callback"}
+"""Arguments that mean the search here and a single fit elsewhere."""
+
 CERTIFIED = ("error_bound_", "certified_", "band_", "n_solved_")
 """Attributes that only a certified choice leaves."""
 
@@ -61,9 +63,16 @@ class LinearClassifierCV(LinearClassifier):
         """The C that was chosen, as the classifiers at a fixed C call it."""
         return float(getattr(self, "C_", 1.0))
 
-    @abstractmethod
-    def _at(self, C: float, **changes: Any) -> LinearClassifier:
-        """Return the unfitted classifier at one C."""
+    _single: ClassVar[Any]
+    """The classifier at one C."""
+
+    def _at(self, C: float) -> LinearClassifier:
+        """Return the unfitted classifier at one C; what bounds and shows the search is not its."""
+        shared = self._single().get_params().keys() & self.get_params().keys()
+        settings = {name: getattr(self, name) for name in shared - OF_THE_SEARCH}
+        if self._rule() != "ovr":  # one problem, with nothing to do side by side
+            settings["n_jobs"] = None
+        return self._single(C=C, **settings)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Choose C by cross-validation, then train on all examples at that C.
@@ -154,7 +163,9 @@ class LinearClassifierCV(LinearClassifier):
         else:
             free = bool(self.fit_intercept)
         splits = splits_of(self.cv, np.asarray(y), groups)
-        folds = Folds(rows, classes, codes, splits, weight, self.class_weight, loss, free)
+        folds = Folds(
+            rows, classes, codes, splits, weight, self.class_weight, loss, free, self._rule()
+        )
         check_splits(folds)
         return folds
 
@@ -166,6 +177,11 @@ class LinearClassifierCV(LinearClassifier):
             if self.scoring not in (None, "accuracy"):
                 raise ValueError(
                     "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
+                )
+            if self._rule() != "ovr":
+                raise ValueError(
+                    "a certified choice needs multi_class='ovr': the bound on the solution's "
+                    "distance is that of binary problems"
                 )
             if not isinstance(self.fit_intercept, str) and self.fit_intercept:
                 raise ValueError(
@@ -185,7 +201,8 @@ class LinearClassifierCV(LinearClassifier):
 
     def _limits(self, folds: Folds, tol: float) -> Limits:
         # Where digits cost nothing, they keep the choice from depending on where a run ended.
-        small = folds.rows.view.nonzeros <= SMALL_PROBLEM
+        together = 1 if folds.rule == "ovr" else int(folds.classes.size)
+        small = folds.rows.view.nonzeros * together <= SMALL_PROBLEM
         return Limits(
             min(SOLVED_TO * tol, SMALL_TOL) if small else SOLVED_TO * tol,
             tol,

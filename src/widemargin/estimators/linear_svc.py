@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from widemargin.estimators.arguments import check_rule, margin_loss
 from widemargin.estimators.linear import LinearClassifier
-from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
-from widemargin.problems.multiclass import RULES
+from widemargin.problems.losses import Loss
 from widemargin.run import Record
 
 
@@ -134,23 +134,12 @@ class LinearSVC(LinearClassifier):
         self.callback = callback
 
     def _loss(self) -> Loss:
-        losses = {"squared_hinge": SQUARED_HINGE, "hinge": HINGE}
-        if not isinstance(self.loss, str) or self.loss not in losses:
-            raise ValueError(f"loss must be 'squared_hinge' or 'hinge'; got {self.loss!r}")
-        return losses[self.loss]
+        return margin_loss(self.loss)
 
     def _rule(self) -> str:
-        if not isinstance(self.multi_class, str) or self.multi_class not in ("ovr", *RULES):
-            names = ", ".join(repr(name) for name in ("ovr", *RULES))
-            raise ValueError(f"multi_class must be one of {names}; got {self.multi_class!r}")
-        if self.multi_class != "ovr":
-            if self.loss != "hinge":
-                raise ValueError(
-                    f"multi_class={self.multi_class!r} needs loss='hinge'; got loss={self.loss!r}"
-                )
-            if self.n_jobs is not None and self.n_jobs != 1:
-                raise ValueError(
-                    f"n_jobs has a meaning only with multi_class='ovr': {self.multi_class!r} is "
-                    "one problem"
-                )
-        return self.multi_class
+        rule = check_rule(self.multi_class, self.loss)
+        if rule != "ovr" and self.n_jobs is not None and self.n_jobs != 1:
+            raise ValueError(
+                f"n_jobs has a meaning only with multi_class='ovr': {rule!r} is one problem"
+            )
+        return rule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.arguments import check_rule, margin_loss
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_svc import LinearSVC
-from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
+from widemargin.problems.losses import Loss
 from widemargin.run import Record
 
 
@@ -41,16 +41,18 @@ class LinearSVCCV(LinearClassifierCV):
     intercept_scaling : float, default=1.0
     class_weight : dict or "balanced", optional
         As in `LinearSVC`; "balanced" is taken over the rows that a fold trains on.
+    multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
+        As in `LinearSVC`; the latter two need ``loss="hinge"`` and do not go with ``certify``.
     solver : str, default="auto"
         "newton" solves the folds of a smooth loss side by side, reading X once for all of them;
         "dual_cd" and the others solve them one by one, in the dual. "auto" takes the former where
-        it can.
+        it can. All classes at once: as in `LinearSVC`, fold by fold.
     max_iter : int, default=1000
         Sweeps or steps at most, at each C.
     time_limit : float, optional
         Seconds at most for the search; what was found until then is used.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Threads, over folds and classes; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
@@ -73,11 +75,13 @@ class LinearSVCCV(LinearClassifierCV):
         For each C, of the sum of the folds' objectives.
     path_ : dict of ndarray
         Columns over the values of C: "C", "mean_score", "std_score", "primal" and "dual" of shape
-        (n_Cs, n_folds, k), "passes" over the data, "seconds".
+        (n_Cs, n_folds, k), "passes" over the data, "seconds"; k is the number of problems in a
+        fold: one for two classes and for all classes at once.
     stopped_ : str
         Why the search ended.
-    fold_coef_, fold_intercept_ : ndarray of shape (n_folds, k, n_weights) and (n_folds, k)
-        The folds' solutions at the last C, from which `continue_search` goes on.
+    fold_coef_, fold_intercept_ : ndarray of shape (n_folds, m, n_weights) and (n_folds, m)
+        The folds' solutions at the last C, from which `continue_search` goes on; m rows as
+        ``coef_`` has them.
     error_bound_ : float
         With ``certify``: no C of the range has a lower cross-validation error.
     certified_ : bool
@@ -103,6 +107,8 @@ history_
     'the solution no longer changed over three values of C (gradient rule, epsilon 0.01)'
     """
 
+    _single = LinearSVC
+
     def __init__(
         self,
         loss: str = "squared_hinge",
@@ -116,6 +122,7 @@ history_
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
+        multi_class: str = "ovr",
         solver: str = "auto",
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -134,6 +141,7 @@ history_
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.multi_class = multi_class
         self.solver = solver
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -143,22 +151,7 @@ history_
         self.callback = callback
 
     def _loss(self) -> Loss:
-        losses = {"squared_hinge": SQUARED_HINGE, "hinge": HINGE}
-        if not isinstance(self.loss, str) or self.loss not in losses:
-            raise ValueError(f"loss must be 'squared_hinge' or 'hinge'; got {self.loss!r}")
-        return losses[self.loss]
+        return margin_loss(self.loss)
 
-    def _at(self, C: float, **changes: Any) -> LinearClassifier:
-        return LinearSVC(
-            self.loss,
-            C=C,
-            tol=self.tol,
-            fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling,
-            class_weight=self.class_weight,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            **changes,
-        )
+    def _rule(self) -> str:
+        return check_rule(self.multi_class, self.loss)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.logistic_regression import LogisticRegression, log_probabilities
 from widemargin.problems.losses import LOGISTIC, Loss
@@ -75,7 +74,8 @@ class LogisticRegressionCV(LinearClassifierCV):
         For each C, of the sum of the folds' objectives.
     path_ : dict of ndarray
         Columns over the values of C: "C", "mean_score", "std_score", "primal" and "dual" of shape
-        (n_Cs, n_folds, k), "passes" over the data, "seconds".
+        (n_Cs, n_folds, k), "passes" over the data, "seconds"; k is the number of problems in a
+        fold: one for two classes.
     stopped_ : str
         Why the search ended.
     fold_coef_, fold_intercept_ : ndarray of shape (n_folds, k, n_weights) and (n_folds, k)
@@ -102,6 +102,8 @@ history_
     >>> model.scores_.shape, bool(model.best_score_ > 0.99)
     ((4, 5), True)
     """
+
+    _single = LogisticRegression
 
     def __init__(
         self,
@@ -142,20 +144,6 @@ history_
 
     def _loss(self) -> Loss:
         return LOGISTIC
-
-    def _at(self, C: float, **changes: Any) -> LinearClassifier:
-        return LogisticRegression(
-            C=C,
-            tol=self.tol,
-            fit_intercept=self.fit_intercept,
-            intercept_scaling=self.intercept_scaling,
-            class_weight=self.class_weight,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            **changes,
-        )
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(log_probabilities(scores))

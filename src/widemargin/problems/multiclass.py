@@ -108,6 +108,21 @@ class MulticlassProblem:
             yield begin, min(begin + step, count)
             self.rows.checkpoint()
 
+    def descent_at_zero(self) -> tuple[Matrix, Vector]:
+        """Return minus the gradient of Σ c_i ℓ_i at W = 0 and b = 0, to W and to b.
+
+        Of the subgradients of Crammer-Singer, where all rivals tie, the one in which they share
+        the cost evenly.
+        """
+        k = self.classes
+        own, mass = np.zeros((k, self.rows.weights)), np.zeros(k)
+        for j in range(k):
+            chosen = np.flatnonzero(self.label == j)
+            own[j] = self.rows.take(chosen).combine(self.cost[chosen])
+            mass[j] = self.cost[chosen].sum()
+        share = 1.0 if self.rule == "weston_watkins" else 1.0 / (k - 1)
+        return share * (k * own - own.sum(axis=0)), share * (k * mass - mass.sum())
+
     def in_range(self, alpha: Any) -> CompressedDuals:
         """Return β brought into the range of the rule, example by example; without zeros."""
         beta = CompressedDuals.of(alpha)
@@ -223,6 +238,16 @@ class MulticlassProblem:
             return 0.0
         reach = float(np.sqrt(self.rows.norms.max())) * 2.0 * np.sqrt(primal)
         return 0.5 * (self.classes - 1) * (1.0 + reach) * size
+
+
+def both_classes(values: NDArray[Any]) -> NDArray[Any]:
+    """Return one row a class, where two classes share one: their difference, split in halves."""
+    return np.concatenate([-0.5 * values, 0.5 * values]) if values.shape[0] == 1 else values
+
+
+def one_for_two(values: Any) -> Any:
+    """Undo `both_classes`."""
+    return values[1:2] - values[0:1] if values.shape[0] == 2 else values
 
 
 def _half_square(w: Matrix) -> float:

@@ -46,6 +46,8 @@ class Folds:
         "Balanced" is taken over the rows that are trained on.
     loss : Loss
     free_intercept : bool
+    rule : {"ovr", "weston_watkins", "crammer_singer"}
+        How several classes are told apart.
     """
 
     rows: Rows
@@ -56,6 +58,7 @@ class Folds:
     class_weight: Any
     loss: Loss
     free_intercept: bool
+    rule: str = "ovr"
 
     @property
     def positives(self) -> list[int]:

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from widemargin.interrupt import Interrupt
 from widemargin.run import Record
 from widemargin.selection.folds import Effort, Engine, Solved
-from widemargin.selection.stopping import LARGEST_C, GradientRule, smallest_C
+from widemargin.selection.stopping import (
+    LARGEST_C,
+    GradientRule,
+    smallest_C,
+    smallest_joint_C,
+)
 
 Vector = NDArray[np.float64]
 Scorer = Callable[[Solved], Vector]
@@ -110,7 +115,10 @@ def automatic_Cs(engine: Engine) -> Iterator[float]:
     """Yield C from the smallest that matters, doubled until the largest."""
     folds = engine.folds
     cost = folds.cost(np.arange(folds.rows.count))
-    C = min(smallest_C(folds.rows, folds.signs(p), cost, folds.loss) for p in folds.positives)
+    if folds.rule == "ovr":
+        C = min(smallest_C(folds.rows, folds.signs(p), cost, folds.loss) for p in folds.positives)
+    else:
+        C = smallest_joint_C(folds.rows, folds.codes, cost, folds.classes.size, folds.rule)
     while C <= LARGEST_C:
         yield C
         C *= 2.0
