@@ -1,14 +1,35 @@
-"""A progress bar for long fits, as a callback."""
+"""Progress bars on standard error."""
 
 from __future__ import annotations
 
 import math
 from types import TracebackType
+from typing import Any, TypeVar
 
 from widemargin.run import Record
 
+Entered = TypeVar("Entered", bound="Bar")
 
-class ProgressBar:
+
+class Bar:
+    """Shows a bar of rich's while its context is entered."""
+
+    _progress: Any
+
+    def __enter__(self: Entered) -> Entered:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+
+class ProgressBar(Bar):
     """Show how far the relative gap has fallen towards the tolerance, on a logarithmic scale.
 
     One bar a problem; it appears with the first record, so short fits show none for long.
@@ -32,10 +53,6 @@ class ProgressBar:
             console=Console(stderr=True),
         )
 
-    def callback(self, place: int) -> _Bar:
-        """Return the callback of one problem."""
-        return _Bar(self, place)
-
     def update(self, place: int, record: Record) -> None:
         """Draw one record."""
         gap = max(record.relative_gap, 1e-16)
@@ -46,29 +63,9 @@ class ProgressBar:
                 self._titles[place], total=1.0, gap=gap, tol=self._tol, method="", active=0
             )
         self._progress.update(
-            self._tasks[place],  # type: ignore[arg-type]
+            self._tasks[place],
             completed=min(max(share, 0.0), 1.0),
             gap=gap,
             method=record.method,
             active=record.active,
         )
-
-    def __enter__(self) -> ProgressBar:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
-
-
-class _Bar:
-    def __init__(self, bar: ProgressBar, place: int) -> None:
-        self._bar, self._place = bar, place
-
-    def __call__(self, record: Record) -> None:
-        self._bar.update(self._place, record)

@@ -133,7 +133,7 @@ def test_the_false_of_numpy_is_false() -> None:
     [
         ({"kernel": "sigmoid"}, "kernel must be a callable or one of"),
         ({"loss": "logistic"}, "loss must be"),
-        ({"multi_class": "crammer_singer", "loss": "squared_hinge"}, "defined with loss='hinge'"),
+        ({"multi_class": "crammer_singer", "loss": "squared_hinge"}, "needs loss='hinge'"),
         ({"multi_class": "weston_watkins", "fit_intercept": True}, "has no intercepts"),
         ({"multi_class": "ovo"}, "multi_class must be one of"),
         ({"solver": "frank_wolfe"}, "does not serve kernel problems"),
@@ -152,6 +152,7 @@ def test_the_false_of_numpy_is_false() -> None:
         ({"fit_intercept": 0}, "fit_intercept must be True, False or None"),
         ({"fit_intercept": "penalised"}, "fit_intercept must be True, False or None"),
         ({"n_jobs": 0}, "n_jobs must be a non-zero integer"),
+        ({"multi_class": "weston_watkins", "n_jobs": 2}, "n_jobs has a meaning only with"),
         ({"callback": 1}, "callback must be callable"),
         ({"C": 0.0}, "C must be a positive"),
         ({"memory": -1}, "memory must be a positive"),

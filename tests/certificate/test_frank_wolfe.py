@@ -12,7 +12,8 @@ from widemargin.data.gram import Gram
 from widemargin.methods.base import Settings
 from widemargin.methods.choose import choice_of
 from widemargin.methods.frank_wolfe import KernelFrankWolfe
-from widemargin.problems.kernel_multiclass import RULES, KernelMulticlassProblem
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
+from widemargin.problems.multiclass import RULES
 from widemargin.run import run
 
 LINEAR_RATE = {"away_frank_wolfe", "pairwise_frank_wolfe"}

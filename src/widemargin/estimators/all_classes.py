@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from widemargin.data.rows import Rows
-from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem, both_classes, one_for_two
-from widemargin.run import Solution, Status
+from widemargin.run import Solution
 
 if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
@@ -30,7 +26,7 @@ def fit_all_classes(
     codes: NDArray[Any],
     cost: Vector,
     rule: str,
-) -> None:
+) -> Solution:
     """Train all classes together and set the fitted attributes.
 
     `rows` have the constant feature of a penalised intercept already.
@@ -43,22 +39,12 @@ def fit_all_classes(
         rule,
         not isinstance(estimator.fit_intercept, str) and bool(estimator.fit_intercept),
     )
-    solution = solve_all(
-        [lambda: problem],
-        [warm_point(estimator, problem, classes)],
-        ["all classes"],
-        solver=estimator.solver,
-        tol=float(estimator.tol),
-        max_iter=int(estimator.max_iter),
-        time_limit=estimator.time_limit,
-        callback=estimator.callback,
-        seed=int(check_random_state(estimator.random_state).randint(2**31 - 1)),
-        n_jobs=1,
-        verbose=bool(estimator.verbose),
+    solution = estimator._solve(
+        [lambda: problem], [warm_point(estimator, problem, classes)], ["all classes"]
     )[0]
     _keep(estimator, problem, classes, solution)
-    if solution.status is not Status.CONVERGED:
-        warnings.warn(solution.message, ConvergenceWarning, stacklevel=3)
+    estimator._keep_runs(["all classes"], [solution])
+    return solution
 
 
 def warm_point(
@@ -66,10 +52,7 @@ def warm_point(
 ) -> Point | None:
     """Return where the last fit ended, if this one may start there."""
     rows, k = problem.rows, problem.classes
-    if not estimator.warm_start or not hasattr(estimator, "coef_"):
-        return None
-    shape = (1 if k == 2 else k, rows.features)
-    if estimator.coef_.shape != shape or not np.array_equal(estimator.classes_, classes):
+    if not estimator._goes_on(classes, (1 if k == 2 else k, rows.features)):
         return None
     w, b = both_classes(estimator.coef_), both_classes(estimator.intercept_)
     if isinstance(estimator.fit_intercept, str):
@@ -118,9 +101,3 @@ def _keep(
     estimator.intercept_ = np.array(one_for_two(intercept), dtype=np.float64)
     estimator.dual_coef_ = sp.csr_array(one_for_two(coefficients_of(solution.alpha, problem.label)))
     estimator.support_ = np.flatnonzero(np.diff(solution.alpha.indptr))
-    estimator.primal_ = np.array([solution.certificate.primal])
-    estimator.dual_ = np.array([solution.certificate.dual])
-    estimator.n_iter_ = np.array([solution.iterations])
-    estimator.status_ = [solution.status.name.lower()]
-    estimator.history_ = [solution.history()]
-    estimator.solver_ = solution.solver

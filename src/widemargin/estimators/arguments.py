@@ -64,13 +64,21 @@ def check_rule(multi_class: Any, loss: Any) -> str:
     return multi_class
 
 
+def check_one_thread(rule: str, n_jobs: int | None) -> None:
+    """Refuse threads where all classes are one problem."""
+    if n_jobs is not None and n_jobs != 1:
+        raise ValueError(
+            f"n_jobs has a meaning only with multi_class='ovr': {rule!r} is one problem"
+        )
+
+
 def check_limits(estimator: Any) -> None:
     """Check what every estimator takes about its run, from ``tol`` to ``callback``."""
     check_positive("tol", estimator.tol)
     if estimator.time_limit is not None:
         check_positive("time_limit", estimator.time_limit)
     check_count("max_iter", estimator.max_iter)
-    check_flag("warm_start", estimator.warm_start)
+    check_flag("warm_start", getattr(estimator, "warm_start", False))
     jobs = estimator.n_jobs
     if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
         raise ValueError(f"n_jobs must be a non-zero integer or None; got {jobs!r}")

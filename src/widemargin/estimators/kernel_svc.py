@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import math
-import numbers
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin.data.gram import Gram, Kernel
-from widemargin.data.semidefinite import refuse_what_is_no_kernel
-from widemargin.data.validation import check_sample_weight, class_costs, encode_labels, plain
-from widemargin.estimators.arguments import check_count, check_number, check_positive
-from widemargin.estimators.one_vs_rest import solve_all
+from widemargin.data.gram import Kernel
+from widemargin.data.kernel_matrix import is_precomputed, kernel_matrix, width_of
+from widemargin.data.validation import (
+    check_every_class,
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+    plain,
+)
+from widemargin.estimators.arguments import (
+    check_count,
+    check_limits,
+    check_number,
+    check_one_thread,
+    check_positive,
+    check_rule,
+    margin_loss,
+)
+from widemargin.estimators.certified import CertifiedClassifier
 from widemargin.methods.choose import choice_of
-from widemargin.problems.certificate import Certificate
 from widemargin.problems.kernel import KernelProblem
-from widemargin.problems.kernel_multiclass import RULES, KernelMulticlassProblem
-from widemargin.problems.losses import HINGE, SQUARED_HINGE
-from widemargin.run import Record, Solution, Status
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
+from widemargin.run import Record
 
 _KERNELS = ("rbf", "poly", "linear", "precomputed")
-_LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 
 
-class KernelSVC(ClassifierMixin, BaseEstimator):
+class KernelSVC(CertifiedClassifier):
     """Train a kernel support vector machine, with a certificate of its optimality.
 
     Minimises ``½‖w‖² + Σ c_i ℓ(y_i (w·φ(x_i) + b))`` with φ the feature map of a kernel, one class
@@ -72,7 +77,8 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     time_limit : float, optional
         Seconds at most for each problem.
     n_jobs : int, optional
-        Threads for several classes.
+        Threads for several classes; only with "ovr", and one at a time where the matrix does not
+        fit into `memory`. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
     callback : callable, optional
@@ -88,6 +94,8 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Their coefficients: α_i y_i for each problem, or the rows of Aᵀ for a joint one.
     intercept_ : ndarray of shape (n_problems,)
+    gamma_ : float
+        The number that ``gamma`` stood for; not for a precomputed kernel.
     certificate_ : Certificate
         Primal value, dual value and gap, computed from the data and the answer.
     certificates_ : list of Certificate
@@ -166,94 +174,53 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
-        n = X.shape[0]
-        weight = check_sample_weight(sample_weight, n)
+        weight = check_sample_weight(sample_weight, X.shape[0])
         classes, codes = encode_labels(y)
         cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
-        for place, label in enumerate(classes):
-            if not cost[codes == place].any():
-                raise ValueError(f"every example of class {plain(label)!r} has weight zero")
-        gram = self._gram(X, weight)
+        check_every_class(classes, codes, cost)
+        if not is_precomputed(self.kernel):
+            self.gamma_ = width_of(self.gamma, X, weight)
+        gram = kernel_matrix(X, self._kernel_function(), 1e6 * float(self.memory))
+
+        # 2) one problem a class, or one for two classes, or one for all
         joint = self.multi_class != "ovr"
         free = not joint and (self.fit_intercept is None or bool(self.fit_intercept))
-        if gram.whole is None:
-            # Rows are kept in one place; it is not made for several threads.
-            n_jobs: int | None = 1
-        else:
-            n_jobs = self.n_jobs
-
-        # 2) the problems
-        positives = [1] if classes.size == 2 else list(range(classes.size))
-
-        def problem(positive: int) -> KernelProblem:
-            signs = np.where(codes == positive, 1.0, -1.0)
-            return KernelProblem(gram, signs, cost, _LOSSES[self.loss], free)
-
-        labels = codes.astype(np.int64)
-        whole = KernelMulticlassProblem(gram, labels, cost, classes.size, self.multi_class)
-        tasks: list[Any] = [lambda p=p: problem(p) for p in positives]
-        titles = [str(classes[p]) for p in positives]
+        names: list[Any]
+        tasks: list[Any]
         if joint:
-            # Two classes are a joint problem like any other.
-            tasks, titles = [lambda: whole], ["all classes"]
-        solutions = solve_all(
-            tasks,
-            [None] * len(tasks),
-            titles,
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            time_limit=self.time_limit,
-            callback=self.callback,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=n_jobs,
-            verbose=bool(self.verbose),
-        )
+            labels, k = codes.astype(np.int64), int(classes.size)
+            whole = KernelMulticlassProblem(gram, labels, cost, k, self.multi_class)
+            names, tasks = ["all classes"], [lambda: whole]
+        else:
+            positives = [1] if classes.size == 2 else range(classes.size)
+            names = [plain(classes[p]) for p in positives]
+
+            def problem(positive: int) -> KernelProblem:
+                signs = np.where(codes == positive, 1.0, -1.0)
+                return KernelProblem(gram, signs, cost, margin_loss(self.loss), free)
+
+            tasks = [lambda p=p: problem(p) for p in positives]
+        # Rows that are kept in one place are not made for several threads.
+        n_jobs = self.n_jobs if gram.whole is not None else 1
+        solutions = self._solve(tasks, [None] * len(tasks), [str(name) for name in names], n_jobs)
 
         # 3) what is kept
+        w = np.asarray(solutions[0].w).T if joint else np.array([s.w for s in solutions])
         self.classes_ = classes
-        coefficients = (
-            np.ascontiguousarray(np.asarray(solutions[0].w).T)
-            if joint
-            else np.array([s.w for s in solutions])
-        )
-        self.support_ = np.flatnonzero(coefficients.any(axis=0))
-        self.dual_coef_ = np.ascontiguousarray(coefficients[:, self.support_])
-        self.support_vectors_ = X[self.support_] if self.kernel != "precomputed" else X[:0]
+        self.support_ = np.flatnonzero(w.any(axis=0))
+        self.dual_coef_ = np.ascontiguousarray(w[:, self.support_])
+        self.support_vectors_ = X[:0] if is_precomputed(self.kernel) else X[self.support_]
         self.intercept_ = (
-            np.zeros(coefficients.shape[0]) if joint else np.array([float(s.b) for s in solutions])
+            np.zeros(w.shape[0]) if joint else np.array([float(s.b) for s in solutions])
         )
-        self._keep(solutions)
-        self._warn(solutions, titles)
+        self._keep_runs(names, solutions)
+        self._warn(names, solutions)
         return self
 
-    def _keep(self, solutions: list[Solution]) -> None:
-        self.primal_ = np.array([s.certificate.primal for s in solutions])
-        self.dual_ = np.array([s.certificate.dual for s in solutions])
-        self.n_iter_ = np.array([s.iterations for s in solutions])
-        self.status_ = [s.status.name.lower() for s in solutions]
-        self.history_ = [s.history() for s in solutions]
-        self.solver_ = solutions[0].solver
-
-    def _warn(self, solutions: list[Solution], titles: list[str]) -> None:
-        short = [s for s in solutions if s.status is not Status.CONVERGED]
-        if short:
-            worst = max(short, key=lambda s: s.certificate.relative_gap)
-            message = worst.message
-            if len(solutions) > 1:
-                message = (
-                    f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
-                    f"{titles[solutions.index(worst)]!r}: {message}"
-                )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-
     def _check_arguments(self) -> None:
-        for name in ("C", "tol", "memory"):
+        for name in ("C", "memory"):
             check_positive(name, getattr(self, name))
-        if self.time_limit is not None:
-            check_positive("time_limit", self.time_limit)
-        for name in ("max_iter", "degree"):
-            check_count(name, getattr(self, name))
+        check_count("degree", self.degree)
         check_number("coef0", self.coef0, math.isfinite, "a finite number")
         if not isinstance(self.gamma, str) or self.gamma not in ("scale", "auto"):
             check_number(
@@ -262,76 +229,29 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
                 lambda v: v > 0.0 and math.isfinite(v),
                 "'scale', 'auto' or a positive finite number",
             )
-        if not (self.fit_intercept is None or isinstance(self.fit_intercept, bool | np.bool_)):
+        if self.fit_intercept is not None and not isinstance(self.fit_intercept, bool | np.bool_):
             raise ValueError(
                 f"fit_intercept must be True, False or None; got {self.fit_intercept!r}"
             )
-        if self.n_jobs is not None and (
-            not isinstance(self.n_jobs, numbers.Integral) or self.n_jobs == 0
-        ):
-            raise ValueError(f"n_jobs must be a non-zero integer or None; got {self.n_jobs!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be callable or None; got {self.callback!r}")
+        check_limits(self)
         if not callable(self.kernel) and self.kernel not in _KERNELS:
             raise ValueError(
                 f"kernel must be a callable or one of {', '.join(map(repr, _KERNELS))}; "
                 f"got {self.kernel!r}"
             )
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss must be 'hinge' or 'squared_hinge'; got {self.loss!r}")
-        if self.multi_class not in ("ovr", *RULES):
-            names = ", ".join(map(repr, ("ovr", *RULES)))
-            raise ValueError(f"multi_class must be one of {names}; got {self.multi_class!r}")
-        if self.multi_class != "ovr":
-            if self.loss != "hinge":
-                raise ValueError(
-                    f"multi_class={self.multi_class!r} is defined with loss='hinge'; "
-                    "multi_class='ovr' takes both losses"
-                )
-            if self.fit_intercept:
-                raise ValueError(
-                    f"multi_class={self.multi_class!r} has no intercepts; leave fit_intercept=None"
-                )
-        kind = KernelProblem if self.multi_class == "ovr" else KernelMulticlassProblem
-        choice_of(self.solver, kind)
-
-    def _gram(self, X: Any, weight: Any) -> Gram:
-        memory = 1e6 * float(self.memory)
-        if not callable(self.kernel) and self.kernel == "precomputed":
-            if sp.issparse(X):
-                raise TypeError("a precomputed kernel matrix must be dense; X is sparse")
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed kernel matrix must be square; got shape {X.shape}")
-            gram = Gram.precomputed(np.ascontiguousarray(X, dtype=np.float64))
-            refuse_what_is_no_kernel(gram, _rounding(X), "the precomputed kernel matrix")
-            return gram
-        gamma = self.gamma
-        if isinstance(gamma, str) and gamma == "scale":
-            variance = _variance(X, weight)
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-        elif isinstance(gamma, str):
-            gamma = 1.0 / X.shape[1]
-        self.gamma_ = float(gamma)
-        gram = Gram.of(X, self._kernel_function(), memory)
-        refuse_what_is_no_kernel(gram, _rounding(X))
-        return gram
+        margin_loss(self.loss)
+        joint = check_rule(self.multi_class, self.loss) != "ovr"
+        if joint:
+            check_one_thread(self.multi_class, self.n_jobs)
+        if joint and self.fit_intercept:
+            raise ValueError(
+                f"multi_class={self.multi_class!r} has no intercepts; leave fit_intercept=None"
+            )
+        choice_of(self.solver, KernelMulticlassProblem if joint else KernelProblem)
 
     def _kernel_function(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma_, int(self.degree), float(self.coef0))
-
-    @property
-    def certificates_(self) -> list[Certificate]:
-        """One certificate for each problem."""
-        check_is_fitted(self)
-        return [
-            Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)
-        ]
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the whole: one-vs-rest minimises the sum of its objectives."""
-        check_is_fitted(self)
-        return Certificate(float(self.primal_.sum()), float(self.dual_.sum()))
+        gamma = 1.0 if is_precomputed(self.kernel) else self.gamma_
+        return Kernel(self.kernel, gamma, int(self.degree), float(self.coef0))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores Σ_i dual_coef_i k(x_i, x) + intercept.
@@ -351,7 +271,7 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
         step = max(1, 4_000_000 // max(1, self.support_.size))
         for begin in range(0, X.shape[0], step):
             piece = X[begin : begin + step]
-            if not callable(self.kernel) and self.kernel == "precomputed":
+            if is_precomputed(self.kernel):
                 block = np.asarray(piece, dtype=np.float64)[:, self.support_]
             elif self.support_.size == 0:
                 block = np.zeros((piece.shape[0], 0))
@@ -363,54 +283,9 @@ class KernelSVC(ClassifierMixin, BaseEstimator):
             return scores[:, 1] - scores[:, 0]
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[places]
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        precomputed = not callable(self.kernel) and self.kernel == "precomputed"
+        precomputed = is_precomputed(self.kernel)
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
         return tags
-
-
-def _rounding(X: Any) -> float:
-    """Return what the entries of K can be trusted to, where they come from X by other hands."""
-    return 1e-5 if X.dtype == np.float32 else 1e-10
-
-
-def _variance(X: Any, weight: Any) -> float:
-    """Return the variance of all entries, where a row of weight 2 counts twice.
-
-    In float64 and about the mean: a mean square less a squared mean loses all digits where the
-    mean is large.
-    """
-    n, d = X.shape
-    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-    total = float(weight.sum()) * d
-    mean = float(weight @ np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()) / total
-    if sp.issparse(X):
-        about = X.astype(np.float64)
-        about.sum_duplicates()
-        stored = np.diff(about.indptr)
-        np.square(about.data - mean, out=about.data)
-        squares = np.asarray(about.sum(axis=1)).ravel() + (d - stored) * mean**2
-        return float(weight @ squares) / total
-    # By blocks of rows: no second X is made.
-    squares = np.empty(n)
-    for begin in range(0, n, 1024):
-        about = X[begin : begin + 1024] - np.float64(mean)
-        squares[begin : begin + 1024] = np.einsum("ij,ij->i", about, about)
-    return float(weight @ squares) / total

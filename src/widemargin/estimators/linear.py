@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from widemargin.data.rows import Rows
 from widemargin.data.validation import (
@@ -17,18 +16,18 @@ from widemargin.data.validation import (
     check_sample_weight,
     class_costs,
     encode_labels,
+    plain,
     validate_rows,
 )
 from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.arguments import check_limits, check_positive
 from widemargin.estimators.linear_scores import LinearScores
-from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
 from widemargin.problems.multiclass import MulticlassProblem
-from widemargin.run import Record, Solution
+from widemargin.run import Solution
 
 Vector = NDArray[np.float64]
 
@@ -37,18 +36,8 @@ class LinearClassifier(LinearScores):
     """Base of the linear classifiers; the subclasses name the loss and document the arguments."""
 
     C: float
-    tol: float
     fit_intercept: bool | str
     intercept_scaling: float
-    class_weight: Any
-    solver: str
-    max_iter: int
-    time_limit: float | None
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    callback: Callable[[str, Record], object] | None
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -90,7 +79,7 @@ class LinearClassifier(LinearScores):
         if penalised:
             rows = rows.with_constant(float(self.intercept_scaling))
         if rule != "ovr":
-            fit_all_classes(self, rows, classes, codes, cost, rule)
+            self._warn(["all classes"], [fit_all_classes(self, rows, classes, codes, cost, rule)])
             return self
         positives = [1] if classes.size == 2 else list(range(classes.size))
 
@@ -98,21 +87,16 @@ class LinearClassifier(LinearScores):
             signs = np.where(codes == positive, 1.0, -1.0)
             return BinaryProblem(rows, signs, cost, loss, free_intercept)
 
-        solutions = solve_all(
+        names = [plain(classes[p]) for p in positives]
+        solutions = self._solve(
             [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
             self._warm_points(classes, rows, penalised, problem, positives),
-            [str(classes[p]) for p in positives],
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            time_limit=self.time_limit,
-            callback=self.callback,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
+            [str(name) for name in names],
+            self.n_jobs,
         )
         self._keep(classes, codes, positives, rows, penalised, solutions)
-        self._warn(classes, positives, solutions)
+        self._keep_runs(names, solutions)
+        self._warn(names, solutions)
         return self
 
     def _check_arguments(self) -> None:
@@ -140,13 +124,8 @@ class LinearClassifier(LinearScores):
         problem: Callable[[int], BinaryProblem],
         positives: list[int],
     ) -> list[Point | None]:
-        cold: list[Point | None] = [None] * len(positives)
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return cold
-        if self.coef_.shape != (len(positives), rows.features) or not np.array_equal(
-            self.classes_, classes
-        ):
-            return cold
+        if not self._goes_on(classes, (len(positives), rows.features)):
+            return [None] * len(positives)
         points: list[Point | None] = []
         for place, positive in enumerate(positives):
             w, b = self.coef_[place], float(self.intercept_[place])
@@ -181,7 +160,6 @@ class LinearClassifier(LinearScores):
             here = codes == positive
             self.dual_coef_[place, here] *= -1.0
         self.support_ = np.flatnonzero(self.dual_coef_.any(axis=0))
-        self._keep_runs(classes, positives, solutions)
 
     def _description(self) -> dict[str, Any]:
         kinds = {"True": "exact", "False": "none"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widemargin.estimators.arguments import check_rule, margin_loss
+from widemargin.estimators.arguments import check_one_thread, check_rule, margin_loss
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.problems.losses import Loss
 from widemargin.run import Record
@@ -138,8 +138,6 @@ class LinearSVC(LinearClassifier):
 
     def _rule(self) -> str:
         rule = check_rule(self.multi_class, self.loss)
-        if rule != "ovr" and self.n_jobs is not None and self.n_jobs != 1:
-            raise ValueError(
-                f"n_jobs has a meaning only with multi_class='ovr': {rule!r} is one problem"
-            )
+        if rule != "ovr":
+            check_one_thread(rule, self.n_jobs)
         return rule

@@ -7,14 +7,49 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.problems.losses import LOGISTIC, Loss
+from widemargin.problems.probabilities import log_probabilities, probabilities
 from widemargin.run import Record
 
 
-class LogisticRegression(LinearClassifier):
+class Probabilities:
+    """Probabilities of the classes, for the estimators of the logistic loss."""
+
+    decision_function: Callable[[Any], NDArray[Any]]
+    _probabilities = staticmethod(probabilities)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class.
+
+        With several classes the one-vs-rest probabilities are divided by their sum.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return log_probabilities(self.decision_function(X))
+
+
+class LogisticRegression(Probabilities, LinearClassifier):
     """Train an l2-regularised logistic regression, with a certificate of its optimality.
 
     Minimises ``½‖w‖² + Σ c_i log(1 + exp(−y_i (w·x_i + b)))`` with
@@ -104,47 +139,3 @@ status_, solver_, history_
 
     def _loss(self) -> Loss:
         return LOGISTIC
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class.
-
-        With several classes the one-vs-rest probabilities are divided by their sum.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        # In logarithms, so that rows far from every class still sum to one.
-        logs = log_expit(scores)
-        logs -= logs.max(axis=1, keepdims=True)
-        probabilities = np.exp(logs)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return log_probabilities(self.decision_function(X))
-
-
-def log_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithms of the classes' probabilities, of shape (n, classes), from scores."""
-    if scores.ndim == 1:
-        return np.column_stack([log_expit(-scores), log_expit(scores)])
-    logs = log_expit(scores)
-    logs -= logs.max(axis=1, keepdims=True)
-    return logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from widemargin.estimators.linear_cv import LinearClassifierCV
-from widemargin.estimators.logistic_regression import LogisticRegression, log_probabilities
+from widemargin.estimators.logistic_regression import LogisticRegression, Probabilities
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.run import Record
 
 
-class LogisticRegressionCV(LinearClassifierCV):
+class LogisticRegressionCV(Probabilities, LinearClassifierCV):
     """Train an l2-regularised logistic regression at the C that cross-validation finds best.
 
     The folds share X, each C starts from the solutions at the one before, and the final fit starts
@@ -144,32 +141,3 @@ history_
 
     def _loss(self) -> Loss:
         return LOGISTIC
-
-    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(log_probabilities(scores))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, as `LogisticRegression` does.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return self._probabilities(self.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        return log_probabilities(self.decision_function(X))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 
 from joblib import effective_n_jobs
@@ -15,6 +14,7 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.problem import Problem
 from widemargin.progress import ProgressBar
 from widemargin.run import Callback, Record, Solution, run
+from widemargin.threads import in_threads
 
 
 def solve_all(
@@ -45,7 +45,7 @@ def solve_all(
         def solve(place: int) -> Solution:
             callbacks: list[Callback] = []
             if bar is not None:
-                callbacks.append(bar.callback(place))
+                callbacks.append(lambda record: bar.update(place, record))
             if callback is not None:
                 callbacks.append(lambda record: callback(titles[place], record))
             problem = problems[place]()
@@ -61,22 +61,5 @@ def solve_all(
                 interrupt=interrupt,
             )
 
-        threads = min(effective_n_jobs(n_jobs), len(problems))
-        if threads == 1:
-            return [solve(place) for place in range(len(problems))]
-        pool = stack.enter_context(ThreadPoolExecutor(threads))
-        futures = [pool.submit(solve, place) for place in range(len(problems))]
-        try:
-            # Short waits, so that the main thread gets to run its signal handler.
-            while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
-                if any(future.done() and future.exception() for future in futures):
-                    break
-        except BaseException:
-            interrupt.request()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        if any(future.done() and future.exception() for future in futures):
-            interrupt.request()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise next(f for f in futures if f.done() and f.exception()).exception()  # type: ignore[misc]
-        return [future.result() for future in futures]
+        work = [lambda place=place: solve(place) for place in range(len(problems))]
+        return in_threads(work, effective_n_jobs(n_jobs), interrupt)

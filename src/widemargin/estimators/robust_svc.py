@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from widemargin.data.rows import Rows
 from widemargin.data.validation import (
+    check_every_class,
     check_sample_weight,
     class_costs,
     encode_labels,
@@ -24,7 +24,6 @@ from widemargin.estimators.arguments import (
     check_number,
 )
 from widemargin.estimators.linear_scores import LinearScores
-from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.methods.choose import choice_of
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import NORMS
@@ -178,9 +177,7 @@ class RobustSVC(LinearScores):
         given = check_sample_weight(sample_weight, rows.count)
         classes, codes = encode_labels(y)
         weight = class_costs(1.0, classes, codes, self.class_weight, given)
-        for place, label in enumerate(classes):
-            if not weight[codes == place].any():
-                raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+        check_every_class(classes, codes, weight)
         weight = weight / weight.sum()
 
         # 2) one problem a class, or one for two classes
@@ -189,21 +186,16 @@ class RobustSVC(LinearScores):
         def problem(positive: int) -> RobustProblem:
             return self._problem(rows, np.where(codes == positive, 1.0, -1.0), weight)
 
-        solutions = solve_all(
+        names = [plain(classes[p]) for p in positives]
+        solutions = self._solve(
             [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
             self._warm_points(classes, rows, problem, positives),
-            [str(classes[p]) for p in positives],
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            time_limit=self.time_limit,
-            callback=self.callback,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
+            [str(name) for name in names],
+            self.n_jobs,
         )
         self._keep(classes, positives, rows, problem, solutions)
-        self._warn(classes, positives, solutions)
+        self._keep_runs(names, solutions)
+        self._warn(names, solutions)
         return self
 
     def _problem(self, rows: Rows, signs: Vector, weight: Vector) -> RobustProblem:
@@ -244,13 +236,8 @@ class RobustSVC(LinearScores):
         problem: Callable[[int], RobustProblem],
         positives: list[int],
     ) -> list[Point | None]:
-        cold: list[Point | None] = [None] * len(positives)
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return cold
-        if self.coef_.shape != (len(positives), rows.features) or not np.array_equal(
-            self.classes_, classes
-        ):
-            return cold
+        if not self._goes_on(classes, (len(positives), rows.features)):
+            return [None] * len(positives)
         points: list[Point | None] = []
         for place, positive in enumerate(positives):
             w, b = self.coef_[place], float(self.intercept_[place])
@@ -285,4 +272,3 @@ class RobustSVC(LinearScores):
             self.price_[place] = this.worst_loss(solution.w, float(solution.b), scores)[1]
         used = (self.dual_coef_ != 0.0) | (self.flip_coef_ != 0.0)
         self.support_ = np.flatnonzero(used.any(axis=0))
-        self._keep_runs(classes, positives, solutions)

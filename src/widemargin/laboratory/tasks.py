@@ -16,9 +16,9 @@ from widemargin.data.svmlight import load_svmlight
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
-from widemargin.problems.kernel_multiclass import RULES, KernelMulticlassProblem
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.losses import LOSSES
-from widemargin.problems.multiclass import MulticlassProblem
+from widemargin.problems.multiclass import RULES, MulticlassProblem
 
 PROBLEMS = (*LOSSES, *RULES)
 

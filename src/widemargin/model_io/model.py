@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from widemargin.estimators.logistic_regression import LogisticRegression
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import RULES
+from widemargin.problems.probabilities import probabilities
 
 Vector = NDArray[np.float64]
 
@@ -179,12 +179,7 @@ class LinearModel:
             raise ValueError(
                 f"only the logistic loss gives probabilities; the model's loss is {self.loss}"
             )
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        logs = log_expit(scores)
-        logs -= logs.max(axis=1, keepdims=True)
-        shares = np.exp(logs)
-        return shares / shares.sum(axis=1, keepdims=True)
+        return probabilities(scores)
 
     def to_estimator(self) -> LinearClassifier:
         """Return a fitted `LinearSVC` or `LogisticRegression`.

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from widemargin.data.gram import Gram
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.joint_dual import JointDual
-from widemargin.problems.multiclass import RULES as RULES
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import numpy as np
 
+from widemargin.progress import Bar
 from widemargin.selection.search import Search
 
 
-class SearchBar:
+class SearchBar(Bar):
     """Shows how many fold fits are done, the latest C and the best score so far."""
 
     def __init__(self, folds: int, values: int | None) -> None:
@@ -39,15 +38,3 @@ class SearchBar:
                 f"best {np.mean(search.scores[best]):.4f} at {search.Cs[best]:g}"
             ),
         )
-
-    def __enter__(self) -> SearchBar:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._progress.stop()
