@@ -1,14 +1,13 @@
 """The whole search over C against LIBLINEAR's ``-C`` and scikit-learn's grid searches.
 
-``python -m benchmarks.selection_speed [--sets ...] [--repeats 3] [--grid-search-seconds 60]`` runs
-both in turns on the same five folds and the same values of C, and writes
-``results/selection_speed.csv`` and ``.md``. LIBLINEAR shuffles with the C library's ``rand``;
-seeded alike before each run, its folds are known, and widemargin gets the same ones. It starts at
-2^-10 and stops by its own rule; widemargin looks at exactly the values of C that it looked at.
+``python -m benchmarks.selection_speed [--sets ...] [--losses ...] [--repeats 3]`` runs both in
+turns on the same five folds and the same values of C, and writes ``results/selection_speed.csv``
+and ``.md``; rows of other sets stay. LIBLINEAR shuffles with the C library's ``rand``; seeded alike
+before each run, its folds are known, and widemargin gets the same ones. It starts at 2^-10 and
+stops by its own rule; widemargin looks at exactly the values of C that it looked at.
 
-scikit-learn's searches start every fit from nothing. They go through the grid from the smallest C;
-where one takes longer than the limit, the time of what was finished stands for the whole, and the
-ratio is a lower bound.
+scikit-learn's searches start every fit from nothing and take minutes; their seconds come from the
+record that ``python -m benchmarks.selection_rivals`` keeps.
 """
 
 from __future__ import annotations
@@ -31,20 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.problems import libsvm_file, unpack
+from benchmarks.selection_data import LOSSES, SETS, folds_of, load
+from benchmarks.selection_rivals import grid_search
 
 RESULTS = Path(__file__).parent / "results"
-SETS = (
-    "a9a",
-    "w8a",
-    "ijcnn1",
-    "mushrooms",
-    "madelon",
-    "20newsgroups",
-    "news20.scale",
-    "covtype.libsvm.binary.scale",
-)
-LOSSES = {"logistic": 0, "squared_hinge": 2}
 COLUMNS = (
     "set",
     "loss",
@@ -58,40 +47,9 @@ COLUMNS = (
     "widemargin_accuracy",
     "liblinear_accuracy",
     "sklearn_seconds",
-    "sklearn_finished",
+    "sklearn_known",
     "sklearn_ratio",
 )
-
-
-def load(name: str) -> tuple[Any, np.ndarray]:
-    """Load a set with its own labels; 20 newsgroups as tf-idf."""
-    from io import BytesIO
-
-    from sklearn.datasets import load_svmlight_file
-
-    if name == "20newsgroups":
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        lines = unpack("text/20newsgroups-train.tab").decode("utf-8", "replace").splitlines()
-        rows = [line.split("\t") for line in lines[3:] if "\t" in line]
-        group = 0 if "sci.space" in {row[0] for row in rows} else 1
-        X = TfidfVectorizer().fit_transform(row[1 - group] for row in rows)
-        return X, np.unique([row[group] for row in rows], return_inverse=True)[1].astype(float)
-    if name == "mushrooms":
-        return libsvm_file(name)
-    return load_svmlight_file(BytesIO(unpack(name)))
-
-
-def folds_of(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the five folds that LIBLINEAR draws after ``srand(1)``."""
-    libc = ctypes.CDLL(None)
-    libc.srand(1)
-    order = list(range(count))
-    for i in range(count):
-        j = i + libc.rand() % (count - i)
-        order[i], order[j] = order[j], order[i]
-    parts = [np.sort(order[k * count // 5 : (k + 1) * count // 5]) for k in range(5)]
-    return [(np.setdiff1d(np.arange(count), test), test) for test in parts]
 
 
 def clocks() -> np.ndarray:
@@ -134,33 +92,7 @@ def widemargin(X: Any, y: np.ndarray, loss: str, Cs: Any, folds: Any) -> tuple[A
     return seconds, float((model.scores_ * sizes).sum(axis=1).max() / sizes.sum())
 
 
-def scikit_learn(
-    X: Any, y: np.ndarray, loss: str, Cs: list[float], folds: Any, limit: float
-) -> tuple[float, bool]:
-    """Run scikit-learn's search from the smallest C on, as far as time allows; CPU seconds."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-    from sklearn.svm import LinearSVC
-
-    spent = 0.0
-    for C in Cs:
-        if loss == "logistic":
-            model: Any = LogisticRegression(C=C, solver="liblinear", fit_intercept=False)
-            if np.unique(y).size > 2:
-                from sklearn.multiclass import OneVsRestClassifier
-
-                model = OneVsRestClassifier(model)
-        else:
-            model = LinearSVC(C=C, fit_intercept=False)
-        began = time.process_time()
-        cross_val_score(model, X, y, cv=folds)
-        spent += time.process_time() - began
-        if spent > limit and Cs[-1] != C:
-            return spent, False
-    return spent, True
-
-
-def measure(name: str, loss: str, repeats: int, limit: float) -> dict[str, Any]:
+def measure(name: str, loss: str, repeats: int) -> dict[str, Any]:
     """Measure one set and loss."""
     X, y = load(name)
     folds = folds_of(X.shape[0])
@@ -176,7 +108,7 @@ def measure(name: str, loss: str, repeats: int, limit: float) -> dict[str, Any]:
         if sum(wall for wall, _ in theirs) > 120.0:
             break
     pairs = list(zip(theirs, ours, strict=True))
-    row = {
+    return {
         "set": name,
         "loss": loss,
         "values_of_C": len(Cs),
@@ -189,16 +121,21 @@ def measure(name: str, loss: str, repeats: int, limit: float) -> dict[str, Any]:
         "widemargin_accuracy": round(100 * accuracy, 3),
         "liblinear_accuracy": round(100 * rate, 3),
     }
-    if limit > 0.0:
-        spent, whole = scikit_learn(X, y, loss, Cs, folds, limit)
-        row["sklearn_seconds"] = round(spent, 2)
-        row["sklearn_finished"] = whole
-        row["sklearn_ratio"] = round(spent / row["widemargin_cpu"], 1)
+
+
+def with_rivals(row: dict[str, Any]) -> dict[str, Any]:
+    """Add scikit-learn's seconds from the record."""
+    Cs = [2.0 ** (k - 10) for k in range(int(row["values_of_C"]))]
+    known = grid_search(row["set"], row["loss"], Cs)
+    if known is not None:
+        row["sklearn_seconds"], row["sklearn_known"] = round(known[0], 2), known[1]
+        row["sklearn_ratio"] = round(known[0] / float(row["widemargin_cpu"]), 1)
     return row
 
 
 def report(rows: list[dict[str, Any]]) -> None:
     """Write the table, and the geometric means under it."""
+    rows = [with_rivals({key: row.get(key, "") for key in COLUMNS}) for row in rows]
     with open(RESULTS / "selection_speed.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -210,17 +147,18 @@ def report(rows: list[dict[str, Any]]) -> None:
         "two threads for widemargin, with its final fit. Ratios above one: widemargin is faster.",
         "CPU seconds count all threads: they are what a busy machine leaves comparable, and their",
         "ratio is the gain on one core. Where both clocks agree, the second thread had no core of",
-        "its own. scikit-learn is compared by CPU seconds.",
-        "A > is a search that was cut off by its time limit: a lower bound, in the mean too.",
-        "Rows come from several runs of this command, between which the code has changed.",
+        "its own. scikit-learn is compared by CPU seconds, from `selection_rivals.csv`; ~ is what",
+        "one or two of the five folds took at every C, times five or two and a half, and > what",
+        "was finished, a lower bound.",
         "",
         "| set | loss | C | widemargin | LIBLINEAR -C | ratio | CPU | LIBLINEAR's | ratio | "
         "accuracy | LIBLINEAR's | scikit-learn | ratio |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        slow = row.get("sklearn_seconds", "")
-        sign = "" if row.get("sklearn_finished") in (True, "True", "", None) else "> "
+        slow = row["sklearn_seconds"]
+        known = str(row["sklearn_known"])
+        sign = "~ " if known.startswith("from") else "> " if known == "more than" else ""
         lines.append(
             f"| {row['set']} | {row['loss']} | {row['values_of_C']} | "
             f"{row['widemargin_seconds']} | {row['liblinear_seconds']} | "
@@ -247,15 +185,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--losses", nargs="+", default=tuple(LOSSES))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--grid-search-seconds", type=float, default=60.0)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            row = measure(
-                options.sets[0], options.losses[0], options.repeats, options.grid_search_seconds
-            )
+            row = measure(options.sets[0], options.losses[0], options.repeats)
         print(json.dumps(row))
         return
     path, kept = RESULTS / "selection_speed.csv", {}
@@ -266,7 +201,6 @@ def main() -> None:
         for loss in options.losses:
             command = [sys.executable, "-m", "benchmarks.selection_speed", "--one"]
             command += ["--sets", name, "--losses", loss, "--repeats", str(options.repeats)]
-            command += ["--grid-search-seconds", str(options.grid_search_seconds)]
             answer = subprocess.run(command, capture_output=True, text=True, check=True)
             row = json.loads(answer.stdout.splitlines()[-1])
             print(row, flush=True)

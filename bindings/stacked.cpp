@@ -4,6 +4,7 @@
 
 #include "arrays.hpp"
 #include "losses/stacked.hpp"
+#include "sweeps/stacked_dual_cd.hpp"
 
 namespace widemargin {
 
@@ -86,6 +87,16 @@ void register_stacked(nb::module_& m, nb::class_<RowsHandle>& rows) {
           nb::arg("begin"), nb::arg("end"), nb::arg("threads"));
 
   m.def(
+      "lane_squares",
+      [](Stack stack, MutableVector out) {
+        const auto lines = static_cast<std::int64_t>(stack.shape(0));
+        const std::int64_t lanes = require_stack(stack, lines, "stack");
+        require_length(out, lanes, "out");
+        nb::gil_scoped_release release;
+        lane_squares(stack.data(), lines, lanes, out.data());
+      },
+      nb::arg("stack"), nb::arg("out").noconvert());
+  m.def(
       "stacked_terms",
       [](const std::string& loss, Stack signed_cost, double C, Stack scores, Vector b,
          std::optional<Stack> slopes, Vector slope_b, Vector t, std::optional<MutableMatrix> alpha,
@@ -149,6 +160,49 @@ void register_stacked(nb::module_& m, nb::class_<RowsHandle>& rows) {
       },
       nb::arg("loss"), nb::arg("signed_cost"), nb::arg("C"), nb::arg("scale").none(),
       nb::arg("alpha").noconvert(), nb::arg("totals").noconvert(), nb::arg("threads"));
+  m.def(
+      "stacked_dual_sweep",
+      [](const RowsHandle& handle, const std::string& loss, Stack signed_cost, double C,
+         Vector norms, MutableMatrix alpha, MutableMatrix w, MutableIndexVector active,
+         std::int64_t active_count, double negligible, IndexVector blocks, std::int64_t begin,
+         std::int64_t budget, std::uint64_t seed, MutableVector gaps) {
+        const std::int64_t n = handle.count();
+        const std::int64_t lanes = require_stack(signed_cost, n, "signed_cost");
+        require_shape(alpha, n, lanes, "alpha");
+        require_shape(w, handle.weights(), lanes, "w");
+        require_length(norms, n, "squared_norms");
+        require_length(gaps, lanes, "gaps");
+        if (active_count < 0 || active_count > static_cast<std::int64_t>(active.shape(0)) ||
+            static_cast<std::int64_t>(active.shape(0)) > n) {
+          throw std::invalid_argument("active set out of range");
+        }
+        if (begin < 0 || block_count(active_count) > static_cast<std::int64_t>(blocks.shape(0))) {
+          throw std::invalid_argument("blocks do not cover the active set");
+        }
+        if (lanes != 4 && lanes != 8) {
+          throw std::invalid_argument("a sweep serves four or eight lanes");
+        }
+        nb::gil_scoped_release release;
+        const StackedData data{signed_cost.data(), C, norms.data()};
+        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, 0.0};
+        return std::visit(
+            [&](const auto& rows) {
+              return with_smooth_loss(loss, [&](auto kind) {
+                const auto sweep =
+                    lanes == 4
+                        ? &stacked_dual_sweep<decltype(kind), 4, std::decay_t<decltype(rows)>>
+                        : &stacked_dual_sweep<decltype(kind), 8, std::decay_t<decltype(rows)>>;
+                return sweep(rows, data, iterate, negligible, blocks.data(), begin, budget, seed,
+                             gaps.data());
+              });
+            },
+            handle.view);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("signed_cost"), nb::arg("C"),
+      nb::arg("squared_norms"), nb::arg("alpha").noconvert(), nb::arg("w").noconvert(),
+      nb::arg("active").noconvert(), nb::arg("active_count"), nb::arg("negligible"),
+      nb::arg("blocks"), nb::arg("begin"), nb::arg("budget"), nb::arg("seed"),
+      nb::arg("gaps").noconvert());
 }
 
 }  // namespace widemargin

@@ -14,6 +14,15 @@ struct FourLanes {
     for (int l = 0; l < 4; ++l) v[l] += other.v[l];
     return *this;
   }
+  FourLanes operator+(const FourLanes& other) const {
+    FourLanes sum = *this;
+    return sum += other;
+  }
+  FourLanes operator*(const FourLanes& other) const {
+    FourLanes product = *this;
+    for (int l = 0; l < 4; ++l) product.v[l] *= other.v[l];
+    return product;
+  }
   FourLanes operator*(double scale) const {
     FourLanes product = *this;
     for (double& entry : product.v) entry *= scale;

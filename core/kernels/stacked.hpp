@@ -21,9 +21,15 @@ constexpr std::int64_t lane_step = 4;
 template <int Lanes, class Rows>
 inline void row_dots(const Rows& rows, std::int64_t i, const double* stack, std::int64_t lanes,
                      double* out) {
-  FourLanes sums[Lanes / 4] = {};
-  rows.for_each(i, [&](std::int64_t j, double v) { add_scaled(sums, v, stack + j * lanes); });
-  std::memcpy(out, sums, sizeof sums);
+  constexpr int turns = 16 / Lanes;
+  FourLanes sums[turns][Lanes / 4] = {};
+  rows.template for_each_in_turns<turns>(i, [&](auto turn, std::int64_t j, double v) {
+    add_scaled(sums[turn], v, stack + j * lanes);
+  });
+  for (int turn = 1; turn < turns; ++turn) {
+    for (int part = 0; part < Lanes / 4; ++part) sums[0][part] += sums[turn][part];
+  }
+  std::memcpy(out, sums[0], sizeof sums[0]);
 }
 
 template <int Lanes, class Rows>
@@ -119,6 +125,28 @@ void stacked_curvature_product(const Rows& rows, const double* curvature, const 
                     row_axpys<Lanes>(rows, i, scaled, sums + offset, lanes);
                   });
                 });
+}
+
+// out[lane] = sum of the squares of a lane
+inline void lane_squares(const double* stack, std::int64_t lines, std::int64_t lanes, double* out) {
+  for (std::int64_t offset = 0; offset < lanes; offset += 4) {
+    FourLanes sums[4] = {};
+    std::int64_t j = 0;
+    for (; j + 4 <= lines; j += 4) {
+      for (int turn = 0; turn < 4; ++turn) {
+        FourLanes four;
+        std::memcpy(&four, stack + (j + turn) * lanes + offset, sizeof four);
+        sums[turn] += four * four;
+      }
+    }
+    for (; j < lines; ++j) {
+      FourLanes four;
+      std::memcpy(&four, stack + j * lanes + offset, sizeof four);
+      sums[0] += four * four;
+    }
+    const FourLanes total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    std::memcpy(out + offset, &total, sizeof total);
+  }
 }
 
 }  // namespace widemargin

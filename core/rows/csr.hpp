@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "rows/prefetch.hpp"
+#include "rows/turns.hpp"
 
 namespace widemargin {
 
@@ -98,6 +99,26 @@ struct CsrRows {
     }
     if (bias != 0.0) {
       visit(width, bias);
+    }
+  }
+
+  // As for_each, telling each visit which of several running sums it may add to: 0, 1, ... in turn.
+  template <int Turns, class Visit>
+  void for_each_in_turns(std::int64_t i, Visit&& visit) const {
+    const std::int64_t p = place(i);
+    const Index end = pointers[p + 1];
+    Index j = pointers[p];
+    for (; j + Turns <= end; j += Turns) {
+      take_turns<Turns>([&](auto turn) {
+        visit(turn, static_cast<std::int64_t>(indices[j + turn]),
+              static_cast<double>(values[j + turn]));
+      });
+    }
+    for (; j < end; ++j) {
+      visit(first_turn, static_cast<std::int64_t>(indices[j]), static_cast<double>(values[j]));
+    }
+    if (bias != 0.0) {
+      visit(first_turn, width, bias);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "rows/prefetch.hpp"
+#include "rows/turns.hpp"
 
 namespace widemargin {
 
@@ -93,6 +94,23 @@ struct DenseRows {
     }
     if (bias != 0.0) {
       visit(width, bias);
+    }
+  }
+
+  // As for_each, telling each visit which of several running sums it may add to: 0, 1, ... in turn.
+  template <int Turns, class Visit>
+  void for_each_in_turns(std::int64_t i, Visit&& visit) const {
+    const T* x = row(i);
+    std::int64_t j = 0;
+    for (; j + Turns <= width; j += Turns) {
+      take_turns<Turns>(
+          [&](auto turn) { visit(turn, j + turn, static_cast<double>(x[j + turn])); });
+    }
+    for (; j < width; ++j) {
+      visit(first_turn, j, static_cast<double>(x[j]));
+    }
+    if (bias != 0.0) {
+      visit(first_turn, width, bias);
     }
   }
 

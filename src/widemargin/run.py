@@ -148,6 +148,7 @@ def run(
     warm: Point | None = None,
     seed: int = 0,
     interrupt: Interrupt | None = None,
+    judge_start: bool = True,
 ) -> Solution:
     """Solve a problem to a relative duality gap.
 
@@ -170,6 +171,9 @@ def run(
         Of every random choice.
     interrupt : Interrupt, optional
         Shared by the runs of one fit; by default Ctrl-C is caught for this run.
+    judge_start : bool
+        Ask for the certificate of the warm point, so that the answer is never worse. A caller that
+        knows that it cannot be the answer, as on the way to a larger C, saves it.
 
     Returns
     -------
@@ -247,7 +251,7 @@ def run(
         try:
             checkpoint()
             state = method.start(watched, warm, settings)
-            if warm is not None:
+            if warm is not None and judge_start:
                 # The answer is never worse than what it was started from.
                 check(warm)
                 if best.certificate.relative_gap <= tol:

@@ -25,10 +25,11 @@ from widemargin.methods.auto_binary import SMALL_PROBLEM
 from widemargin.methods.stacked_newton import LARGEST_FACTORISED
 from widemargin.problems.certificate import Certificate
 from widemargin.selection.folds import Engine, Folds, StackedFolds
+from widemargin.selection.laned_folds import FEWEST_CLASSES, LanedFolds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
-from widemargin.selection.search import Limits, Search, automatic_Cs, go_on
+from widemargin.selection.search import Coarse, Limits, Search, automatic_Cs, go_on
 from widemargin.selection.separate_folds import SeparateFolds
 from widemargin.selection.splits import check_splits, splits_of
 from widemargin.selection.stopping import LARGEST_C, GradientRule
@@ -43,6 +44,15 @@ SMALL_TOL = 1e-7
 
 OF_THE_SEARCH = {"time_limit", "verbose", "callback"}
 """Arguments that mean the search here and a single fit elsewhere."""
+
+COARSE = 10.0
+"""Times ``search_tol``: what is enough where C is beyond the best one and the score far below."""
+
+COARSE_STEPS = 12
+"""Sweeps or steps at most, in such a case."""
+
+FAR_BELOW = 0.002
+"""Accuracy below the best one by which a C is out of the question, and five examples more."""
 
 CERTIFIED = ("error_bound_", "certified_", "band_", "n_solved_")
 """Attributes that only a certified choice leaves."""
@@ -197,12 +207,22 @@ class LinearClassifierCV(LinearClassifier):
         few = folds.rows.weights <= LARGEST_FACTORISED
         if folds.loss.smooth and (self.solver == "newton" or (self.solver == "auto" and few)):
             return StackedFolds(folds)
+        if (
+            folds.loss.smooth
+            and not folds.free_intercept
+            and self.solver in ("auto", "dual_cd")
+            and len(folds.positives) >= FEWEST_CLASSES
+            and self.certify is None
+        ):
+            return LanedFolds(folds)
         return SeparateFolds(folds, self.solver)
 
     def _limits(self, folds: Folds, tol: float) -> Limits:
         # Where digits cost nothing, they keep the choice from depending on where a run ended.
         together = 1 if folds.rule == "ovr" else int(folds.classes.size)
         small = folds.rows.view.nonzeros * together <= SMALL_PROBLEM
+        counted = self.scoring in (None, "accuracy") and self.certify is None
+        n = folds.rows.count
         return Limits(
             min(SOLVED_TO * tol, SMALL_TOL) if small else SOLVED_TO * tol,
             tol,
@@ -211,6 +231,9 @@ class LinearClassifierCV(LinearClassifier):
             effective_n_jobs(self.n_jobs),
             int(check_random_state(self.random_state).randint(2**31 - 1)),
             self.callback,
+            Coarse(min(COARSE * tol, 0.5), min(int(self.max_iter), COARSE_STEPS), FAR_BELOW + 5 / n)
+            if counted and not small
+            else None,
         )
 
     def _look(

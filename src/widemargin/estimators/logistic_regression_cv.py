@@ -28,7 +28,8 @@ class LogisticRegressionCV(Probabilities, LinearClassifierCV):
     scoring : str or callable, optional
         What is best: a scorer's name or a callable ``(estimator, X, y)``; by default accuracy.
     search_tol : float, default=1e-2
-        Tolerance of the search: the folds are solved to a relative duality gap of a tenth of it,
+        Tolerance of the search: the folds are solved to a relative duality gap of a tenth of it
+        (more loosely beyond the best C, where the accuracy has fallen by more than 0.2 points),
         and the rule that ends the search calls a solution unchanged by it.
     certify : float, optional
         If given, refine C until it is proven that no C of the range has a cross-validation error

@@ -63,6 +63,7 @@ from widemargin.methods.plain_blocks import Shark, Walrus
 from widemargin.methods.pragam import Pragam
 from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.methods.robust_interior_point import RobustInteriorPoint
+from widemargin.methods.stacked_dual_cd import StackedDualCD
 from widemargin.methods.stacked_newton import StackedNewton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -73,7 +74,7 @@ from widemargin.problems.problem import Problem
 from widemargin.problems.robust import RobustProblem
 
 METHODS: dict[str, tuple[type[Method], ...]] = {
-    "dual_cd": (DualCD, KernelDualCD),
+    "dual_cd": (DualCD, KernelDualCD, StackedDualCD),
     "newton": (Newton, StackedNewton),
     "proximal_newton": (ProximalNewton, MulticlassNewton),
     "interior_point": (InteriorPoint, RobustInteriorPoint),

@@ -65,6 +65,13 @@ def _same(known: Stack | None, given: Any) -> bool:
     return bool(np.array_equal(known[:1], given[:1]) and np.array_equal(known, given))
 
 
+def lane_squares(stack: Stack) -> Vector:
+    """Return the squared norm of each lane."""
+    out = np.empty(stack.shape[1])
+    core.lane_squares(stack, out)
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class StackedProblem:
     """Binary problems, a lane each: min Σ_l ½‖w_l‖² + C Σ_i s_il ℓ(y_il (w_l·x_i + b_l)).
@@ -214,7 +221,7 @@ class StackedProblem:
 
     def primals(self, w: Stack, losses: Vector) -> Vector:
         """Return P of each lane."""
-        return 0.5 * np.einsum("jl,jl->l", w, w) + losses
+        return 0.5 * lane_squares(w) + losses
 
     def dual_values(self, alpha: Stack, combination: Stack) -> Vector:
         """Return D of each lane for signed dual variables, brought into their ranges in place.
@@ -223,7 +230,18 @@ class StackedProblem:
         """
         sums = self._dual_sums(alpha, None)
         terms = sums[2] if self.loss.name == "logistic" else sums[0] + sums[1] - sums[3]
-        return np.asarray(terms - 0.5 * np.einsum("jl,jl->l", combination, combination))
+        return np.asarray(terms - 0.5 * lane_squares(combination))
+
+    def bring_into_range(self, alpha: Stack) -> None:
+        """Bring signed dual variables into their ranges, in place."""
+        self._dual_sums(alpha, None)
+
+    def dual_sums(self, alpha: Stack) -> Stack:
+        """Return what D is made of, lane by lane, for dual variables that are in their ranges.
+
+        Σ α_i of either sign, the entropies, and Σ α_i² / (4 C s_i).
+        """
+        return self._dual_sums(np.array(alpha), None)
 
     def certify(self, point: Point) -> tuple[Point, Certificate]:
         """Compute the certificate of the sum of all lanes."""
@@ -264,7 +282,7 @@ class StackedProblem:
         known.w, known.scores, known.losses = point.w.copy(), scores, (b, losses / self.C)
         known.alpha, known.combination = alpha, combination
         # 3) dual value
-        squared = np.einsum("jl,jl->l", combination, combination)
+        squared = lane_squares(combination)
         if self.loss.name == "logistic":
             known.certified = (Point(known.w, b, alpha), primals, sums[2] - 0.5 * squared)
             return known.certified

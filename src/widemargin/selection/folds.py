@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -99,6 +99,10 @@ class Solved:
         """Whether every run ended by itself."""
         return all(s.status.name not in ("INTERRUPTED", "TIME_LIMIT") for s in self.solutions)
 
+    def after(self, first: Solved) -> Solved:
+        """Return the same with the work of an earlier try at the same C."""
+        return replace(self, solutions=[*first.solutions, *self.solutions])
+
     @property
     def passes(self) -> float:
         """Passes over the data, summed over the runs; one of stacked folds serves all of them."""
@@ -148,11 +152,19 @@ class Engine(Protocol):
     def weights(self) -> tuple[Vector, Vector]:
         """Return the present weights (folds, k, weights) and intercepts (folds, k)."""
 
+    def mean_weights(self) -> tuple[Vector, Vector]:
+        """Return their means over the folds, (k, weights) and (k,)."""
+
     def restart(self, C: float, w: Vector, b: Vector) -> None:
         """Go on from weights that were found at C."""
 
     def step_back(self) -> None:
         """Forget the latest C, whose solutions were not finished."""
+
+
+def mean_of(weights: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
+    """Return the means of weights and intercepts over their first axis, the folds."""
+    return weights[0].mean(axis=0), weights[1].mean(axis=0)
 
 
 def minority(signed: Vector) -> Vector:
@@ -270,6 +282,10 @@ class StackedFolds:
                 w[fold, group.place] = group.solution.w[:, lane]
                 b[fold, group.place] = group.solution.b[lane]
         return w, b
+
+    def mean_weights(self) -> tuple[Vector, Vector]:
+        """Return the means over the folds."""
+        return mean_of(self.weights())
 
     def restart(self, C: float, w: Vector, b: Vector) -> None:
         """Go on from weights that were found at C."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -67,8 +67,7 @@ class Search:
         best = self.best
         self.best_score = float(np.mean(self.scores[best]))
         if best == len(self.Cs) - 1:
-            w, b = engine.weights()
-            self.start = (w.mean(axis=0), b.mean(axis=0))
+            self.start = engine.mean_weights()
 
     def add_work(self, C: float, passes: float, seconds: float) -> None:
         """Take note that a C that was looked at took more work."""
@@ -83,6 +82,13 @@ class Search:
             column = getattr(self, name)
             setattr(self, name, [column[place] for place in order])
 
+    def far_below(self, slack: float, scores: Vector | None = None) -> bool:
+        """Whether scores, by default the latest, are below the best ones by more than slack."""
+        if not self.Cs:
+            return False
+        mean = float(np.mean(self.scores[-1] if scores is None else scores))
+        return mean < self.best_score - slack
+
     @property
     def best(self) -> int:
         """The place of the best mean score; of equal ones the smallest C."""
@@ -90,6 +96,21 @@ class Search:
         means = np.where(np.isnan(means), -np.inf, means)
         good = np.flatnonzero(means >= means.max() - 1e-12 * max(1.0, abs(means.max())))
         return int(min(good, key=lambda place: self.Cs[place]))
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """How well a C is solved that is out of the question.
+
+    Attributes
+    ----------
+    slack : float
+        The score at the C before was below the best one by more than this.
+    """
+
+    tol: float
+    max_iter: int
+    slack: float
 
 
 @dataclass(frozen=True)
@@ -103,6 +124,8 @@ class Limits:
     threads: int = 1
     seed: int = 0
     callback: Callable[[str, Record], object] | None = None
+    coarse: Coarse | None = None
+    """What is enough beyond the best C."""
 
     def left(self, began: float) -> float | None:
         """Return the seconds that are left of work that began then."""
@@ -152,12 +175,22 @@ def go_on(
                 search.reason = _why(watch)
                 break
             enough = rule is not None and not first and rule.enough(*engine.ratios(C))
-            solved = engine.solve(C, effort_at(limits, C, left, watch, limits.tol))
+            coarse, effort = limits.coarse, effort_at(limits, C, left, watch, limits.tol)
+            if coarse is not None and not search.far_below(coarse.slack):
+                coarse = None
+            if coarse is not None:
+                effort = replace(effort, tol=coarse.tol, max_iter=coarse.max_iter)
+            solved = engine.solve(C, effort)
+            scores = scorer(solved)
+            if coarse is not None and solved.whole and not search.far_below(coarse.slack, scores):
+                again = effort_at(limits, C, limits.left(began), watch, limits.tol)
+                solved = engine.solve(C, again).after(solved)
+                scores = scorer(solved)
             if not solved.whole and search.Cs:
                 engine.step_back()
                 search.reason = _why(watch)
                 break
-            search.add(engine, solved, scorer(solved), time.perf_counter() - started)
+            search.add(engine, solved, scores, time.perf_counter() - started)
             first = False
             if told is not None:
                 told(search)

@@ -12,7 +12,7 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.selection.fold_tasks import AllClasses, FoldTask, OneClass
-from widemargin.selection.folds import Effort, Folds, Solved
+from widemargin.selection.folds import Effort, Folds, Solved, mean_of
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -79,6 +79,10 @@ class SeparateFolds:
         for task in self.tasks:
             w[task.fold, task.lines], b[task.fold, task.lines] = task.weights()
         return w, b
+
+    def mean_weights(self) -> tuple[Vector, Vector]:
+        """Return the means over the folds."""
+        return mean_of(self.weights())
 
     def restart(self, C: float, w: Vector, b: Vector) -> None:
         """Go on from weights that were found at C."""

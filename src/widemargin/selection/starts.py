@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.kernels import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
+from widemargin.problems.stacked import StackedProblem, lane_squares
 
 Vector = NDArray[np.float64]
 
@@ -47,6 +49,65 @@ def dual_start(
         # Never onto the boundary, where steps are hard to begin.
         return np.clip(ahead, 0.25 * scaled, 0.75 * problem.cost + 0.25 * scaled)
     return problem.loss.clip(ahead, problem.cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Signed dual variables of stacked problems at one C, and the weights that they combine to."""
+
+    C: float
+    alpha: Vector
+    combination: Vector
+
+
+def stacked_start(problem: StackedProblem, last: Known, before: Known | None) -> Known:
+    """Return where to start stacked problems: ahead on the line, or at a multiple of the last.
+
+    The line is that of `dual_start`; its weights come from the known ones, and only examples that
+    it leads out of their range are read. Lane by lane the point with the larger dual value is
+    taken: where a path is known roughly, or bends, the line overshoots.
+    """
+    scaled = problem.C / last.C * last.alpha
+    if before is None or before.C in (last.C, problem.C) or last.C == problem.C:
+        return Known(problem.C, scaled, problem.C / last.C * last.combination)
+    ratio = (problem.C - last.C) / (last.C - before.C)
+    ahead = _beyond(last.alpha, before.alpha, ratio)
+    combination = _beyond(last.combination, before.combination, ratio)
+    # 1) back into the ranges; never onto the logistic's boundary, where steps are hard to begin
+    inside = ahead.copy()
+    if problem.loss.name == "logistic":
+        low, high = 0.25 * scaled, 0.25 * scaled + 0.75 * problem.C * problem.signed_cost
+        np.clip(inside, np.minimum(low, high), np.maximum(low, high), out=inside)
+    else:
+        problem.bring_into_range(inside)
+    np.subtract(inside, ahead, out=ahead)
+    moved = np.flatnonzero(ahead.any(axis=1))
+    if 3 * moved.size > problem.rows.count:
+        combination = problem.combine(inside)
+    elif moved.size:
+        taken = problem.rows.take(moved)
+        taken.view.stacked_accumulate(
+            np.ascontiguousarray(ahead[moved]), combination, 0, moved.size, problem.threads
+        )
+    # 2) lane by lane the better one
+    if problem.loss.name == "squared_hinge":
+        sums = problem.dual_sums(last.alpha)
+        linear = sums[0] + sums[1]
+        curved = lane_squares(last.combination) + 2.0 * sums[3]
+        t = np.divide(linear, curved, out=np.ones_like(linear), where=curved > 0.0)
+        worse = problem.dual_values(inside, combination) < 0.5 * t * linear
+        if worse.any():
+            inside[:, worse] = t[worse] * last.alpha[:, worse]
+            combination[:, worse] = t[worse] * last.combination[:, worse]
+    return Known(problem.C, inside, combination)
+
+
+def _beyond(last: Vector, before: Vector, ratio: float) -> Vector:
+    """Return last + ratio (last − before)."""
+    moved = last - before
+    moved *= ratio
+    moved += last
+    return moved
 
 
 class Ahead:
