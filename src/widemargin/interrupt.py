@@ -32,7 +32,9 @@ class Interrupt:
         self._event.set()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._event.is_set() and callable(self._previous):
+        # Work around this work, that watches for itself, is asked to stop at once.
+        around = isinstance(getattr(self._previous, "__self__", None), Interrupt)
+        if around or (self._event.is_set() and callable(self._previous)):
             self._previous(number, frame)
         self._event.set()
 

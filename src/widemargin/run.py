@@ -13,7 +13,14 @@ import numpy as np
 from widemargin.blas import one_blas_thread
 from widemargin.interrupt import Interrupt
 from widemargin.methods.base import Choice, Progress, Settings
-from widemargin.problems.certificate import Certificate, Duals, Intercept, Point, Weights
+from widemargin.problems.certificate import (
+    Certificate,
+    Duals,
+    Intercept,
+    Point,
+    Weights,
+    percentage,
+)
 from widemargin.problems.problem import Problem
 
 
@@ -25,6 +32,13 @@ class Status(Enum):
     TIME_LIMIT = "the time limit was reached"
     INTERRUPTED = "it was interrupted"
     STALLED = "no further progress was possible in floating point"
+
+
+_ADVICE = {
+    Status.ITERATION_LIMIT: "; raise max_iter to come nearer",
+    Status.TIME_LIMIT: "; raise time_limit to come nearer",
+    Status.STALLED: "; scale the features, or ask for less by a larger tol",
+}
 
 
 @dataclass(frozen=True)
@@ -70,12 +84,15 @@ class Solution:
     def message(self) -> str:
         """One sentence: how it ended, and how good the answer is."""
         gap = self.certificate.relative_gap
-        quality = f"objective within {100 * gap:.2g} % of the optimum (gap {gap:.1g})"
+        # No optimum is negative, whatever the dual value says so far.
+        within = percentage(min(gap, 1.0))
+        quality = f"objective within {within} % of the optimum (gap {gap:.1g})"
+        steps = f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}"
         if self.status is Status.CONVERGED:
-            return f"converged after {self.iterations} iterations: {quality}, tol {self.tol:g}"
+            return f"converged after {steps}: {quality}, tol {self.tol:g}"
         return (
-            f"stopped after {self.iterations} iterations because {self.status.value}: "
-            f"{quality}, tol {self.tol:g}"
+            f"stopped after {steps} because {self.status.value}: {quality}, tol {self.tol:g}"
+            f"{_ADVICE.get(self.status, '')}"
         )
 
     @property

@@ -193,8 +193,10 @@ def test_cross_validation_chooses_the_best_radius() -> None:
     model = RobustSVCCV(radii=[0.01, 0.1, 1.0, 5.0], label_cost=1.0, cv=4)
     model.fit(oracle.X, oracle.y)
     np.testing.assert_array_equal(model.radii_, [5.0, 1.0, 0.1, 0.01])
-    means = model.scores_.mean(axis=0)
+    means = model.scores_.mean(axis=1)
     assert model.radius_ == model.radii_[np.argmax(means)]
+    assert model.best_score_ == means.max()
+    assert model.stopped_ == "all radii were looked at"
     direct = RobustSVC(model.radius_, label_cost=1.0).fit(oracle.X, oracle.y)
     np.testing.assert_array_equal(model.coef_, direct.coef_)
     threads = RobustSVCCV(radii=[0.01, 0.1, 1.0, 5.0], label_cost=1.0, cv=4, n_jobs=2)

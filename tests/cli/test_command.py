@@ -110,7 +110,7 @@ REFUSALS = {
     ),
     "negative weight": (["train", "iris.svm", "--class-weight", "1=-2"], "positive weight"),
     "weight twice": (["train", "iris.svm", "--class-weight", "1=2", "1.0=3"], "twice"),
-    "scaling": (["train", "iris.svm", "--intercept-scaling", "2"], "intercept_scaling"),
+    "scaling": (["train", "iris.svm", "--intercept-scaling", "2"], "needs --intercept penalised"),
     "not a model": (["predict", "iris.svm", "iris.csv"], "neither a widemargin model nor one of"),
 }
 

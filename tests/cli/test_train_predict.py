@@ -237,3 +237,31 @@ def test_label_column_by_name_number_and_from_the_end(run_json, folder):
     for label in ("species", "1", "-5"):
         _, result = run_json("train", "first.csv", "b.model", f"--label={label}")
         assert result["primal"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_files_in_the_wrong_order_are_told(run):
+    run("train", "iris.svm", "a.model", "-q")
+    for command, order in (
+        (["predict", "a.model", "iris.svm"], "widemargin predict DATA MODEL"),
+        (["certify", "iris.svm", "a.model"], "widemargin certify MODEL DATA"),
+    ):
+        code, _, err = run(*command)
+        assert code == 2
+        assert f"but a.model is; the order is: {order}" in err
+
+
+def test_features_that_a_file_does_not_show_are_told(run, folder):
+    run("train", "cancer.svm", "a.model", "-q")
+    code, _, err = run("predict", "iris.svm", "a.model")
+    assert code == 0
+    assert "iris.svm shows 4 features, the model has 30: the others are taken as zero" in err
+    _, _, err = run("predict", "iris.svm", "a.model", "-q")
+    assert err == ""
+
+
+def test_verbose_is_offered_where_there_is_something_to_say(run):
+    assert run("train", "iris.svm", "-v", "-C", 1)[2].count("gap") >= 3
+    run("train", "iris.svm", "a.model", "-q")
+    code, _, err = run("predict", "iris.svm", "a.model", "-v")
+    assert code == 2
+    assert "unrecognized arguments: -v" in err

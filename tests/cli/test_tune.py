@@ -46,6 +46,35 @@ def test_certified(run_json):
     assert found["error_bound"] >= 1.0 - found["best_score"] - 0.05 - 1e-9
 
 
+def test_a_score_that_the_classes_do_not_allow(run):
+    code, _, err = run("tune", "iris.svm", "--Cs", 1, "--scoring", "roc_auc")
+    assert code == 2
+    assert "scoring='roc_auc' does not go with these labels" in err
+
+
+def test_a_search_that_is_cut_short_says_so(run, folder):
+    code, out, err = run("tune", "iris.svm", "cut.model", "--time-limit", "1e-6")
+    assert code == 1
+    assert "the time limit was reached" in out
+    assert "not all values of C were looked at" in err
+    assert (folder / "cut.model").exists()
+
+
+def test_figures_are_refused_before_any_work(run, folder, monkeypatch):
+    monkeypatch.setattr("widemargin.cli.tune.find_spec", lambda name: None)
+    code, _, err = run("tune", "iris.svm", "plot.model", "--png", "plot.png")
+    assert code == 2
+    assert "figures need matplotlib" in err
+    assert not (folder / "plot.model").exists()
+
+
+def test_bars_start_at_the_left(run):
+    _, out, _ = run("tune", "cancer.svm", "--Cs", 0.0001, 0.1)
+    bars = [line.split("│")[-2] for line in out.splitlines() if "█" in line]
+    assert len(bars) == 2
+    assert all(bar.startswith(" █") for bar in bars)
+
+
 def test_figures(run, folder):
     pytest.importorskip("matplotlib")
     code, out, _ = run(
@@ -71,11 +100,18 @@ def test_scoring_and_liblinear_format(run, folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--certify", "0.01"], "fit_intercept"),
+        (["--certify", "0.01"], "--certify needs --intercept penalised or none"),
+        (
+            ["--certify", "0.01", "--loss", "hinge", "--multi-class", "weston_watkins"],
+            "--certify needs --multi-class ovr",
+        ),
+        (["--folds", "1"], "--folds must be 2 or more"),
+        (["--folds", "400"], "--folds 400 is too many: class -1 has 212 examples only"),
+        (["--scoring", "neg_log_loss"], "use LogisticRegressionCV"),
         (["--Cs", "-1"], "not a positive finite number"),
         (["--multi-class", "crammer_singer"], "needs --loss hinge"),
         (["--loss", "hinge", "--multi-class", "crammer_singer", "--solver", "shark"], "shark"),
-        (["--scoring", "nonsense"], "nonsense"),
+        (["--scoring", "nonsense"], "sklearn.metrics.get_scorer_names() lists them"),
         (["--png", "no/such/place.png"], "no directory"),
     ],
 )
@@ -83,6 +119,7 @@ def test_bad_usage(run, arguments, words):
     code, _, err = run("tune", "cancer.svm", *arguments)
     assert code == 2
     assert words in err
+    assert err.count("\n") == 1 or "usage:" in err
 
 
 def test_json_is_one_object(run):

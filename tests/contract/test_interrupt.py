@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from oracle import LOSSES, PAIRS
+from widemargin.interrupt import Interrupt
 
 CHILD = """
 import json, os, sys, time, warnings
@@ -99,3 +100,15 @@ def test_interrupt_at_the_start(solver: str, loss: str) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_interrupt_of_several_classes(loss: str, n_jobs: int) -> None:
     check((loss, "auto", 20_000, 600, 4, n_jobs), delay=0.6)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_ctrl_c_inside_reaches_the_work_around() -> None:
+    """Else one that comes as the inner work ends would be lost."""
+    outer, inner = Interrupt(), Interrupt()
+    with outer:
+        with inner:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        assert inner.requested
+        assert outer.requested

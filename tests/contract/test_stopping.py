@@ -14,10 +14,11 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from oracle import INTERCEPTS, LOSSES, PAIRS, SERVES, Oracle, estimator, make_data
+from widemargin import Certificate
 
 NUMBER = r"[0-9.]+(?:e[+-]?[0-9]+)?"
 WARNING = re.compile(
-    rf"stopped after (?P<iterations>\d+) (?:sweeps|steps|iterations)[^:]*: "
+    rf"stopped after (?P<iterations>\d+) iterations?[^:]*: "
     rf"objective within (?P<percent>{NUMBER}) % of the optimum "
     rf"\(gap (?P<gap>{NUMBER})\), tol (?P<tol>{NUMBER})"
 )
@@ -265,3 +266,20 @@ def test_solver_says_what_ran() -> None:
     auto = estimator("squared_hinge").fit(X, y)
     assert any(name in auto.solver_ for name in SERVES)
     assert set(auto.history_[0]["method"]) <= set(SERVES)
+
+
+def test_the_warning_says_what_to_do() -> None:
+    X, y = make_data()
+    for arguments, advice in (
+        ({"max_iter": 1}, "stopped after 1 iteration because .*; raise max_iter to come nearer"),
+        ({"time_limit": 1e-9}, "; raise time_limit to come nearer"),
+    ):
+        model = estimator("logistic", solver="dual_cd", tol=1e-9, **arguments)
+        (message,) = fit_with_warnings(model, X, y)
+        assert re.search(advice, message)
+
+
+def test_no_answer_is_further_from_the_optimum_than_its_objective() -> None:
+    """A dual value below zero, as after one step, says nothing that is not known already."""
+    certificate = Certificate(primal=2.0, dual=-100.0)
+    assert str(certificate).endswith("within 100 % of the optimum")

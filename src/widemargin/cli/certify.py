@@ -63,9 +63,15 @@ def add_to(commands: Any) -> None:
         metavar="SECONDS",
         help="for each problem (%(default)s)",
     )
-    group.add_argument("--max-iter", type=positive_integer, default=1000, help="(%(default)s)")
+    group.add_argument(
+        "--max-iter",
+        type=positive_integer,
+        default=1000,
+        metavar="COUNT",
+        help="sweeps or steps at most (%(default)s)",
+    )
     add_data_arguments(parser)
-    add_output_arguments(parser)
+    add_output_arguments(parser, checks=True)
     parser.set_defaults(run=run)
 
 
@@ -81,7 +87,7 @@ class Finding:
 def run(options: argparse.Namespace) -> int:
     """Read both files, certify every problem, report."""
     output = Output(options)
-    model = read_model(options.model)
+    model = read_model(options.model, ("widemargin certify MODEL DATA", options.data))
     data = read_data(options.data, options, model)
     model = _as_asked(model, options)
     if data.y is None:

@@ -112,13 +112,19 @@ def model_format(path: str) -> str | None:
     return "liblinear" if start.startswith(_LIBLINEAR_START) else None
 
 
-def read_model(path: str) -> LinearModel:
-    """Read a model in either format."""
+def read_model(path: str, order: tuple[str, str] | None = None) -> LinearModel:
+    """Read a model in either format.
+
+    With the order of arguments, its usage and the other file's path, a mix-up is told as such.
+    """
     from widemargin.model_io import ModelFormatError, load_liblinear, load_model
 
     kind = model_format(path)
     if kind is None:
-        raise ModelFormatError(path, "this is neither a widemargin model nor one of LIBLINEAR")
+        reason = "this is neither a widemargin model nor one of LIBLINEAR"
+        if order is not None and os.path.isfile(order[1]) and model_format(order[1]) is not None:
+            reason += f", but {order[1]} is; the order is: {order[0]}"
+        raise ModelFormatError(path, reason)
     return load_model(path) if kind == "own" else load_liblinear(path)
 
 

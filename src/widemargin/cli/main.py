@@ -15,8 +15,8 @@ OK, NOT_REACHED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 with nothing written."""
 
 _CODES = """\
-exit codes: 0 all well; 1 the tolerance was not reached (the answer is written all the same);
-2 bad usage or bad input; 130 interrupted with nothing written."""
+exit codes: 0 all well; 1 the tolerance was not reached or a search was cut short (the answer is
+written all the same); 2 bad usage or bad input; 130 interrupted with nothing written."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json``, ``--quiet`` and ``--verbose``."""
+def add_output_arguments(parser: argparse.ArgumentParser, *, checks: bool = False) -> None:
+    """Add ``--json`` and ``--quiet``, and ``--verbose`` where certificates are checked."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     loud = parser.add_mutually_exclusive_group()
     loud.add_argument("-q", "--quiet", action="store_true", help="print only errors")
-    loud.add_argument("-v", "--verbose", action="store_true", help="a line for every check")
+    if checks:
+        loud.add_argument(
+            "-v", "--verbose", action="store_true", help="a line for every check of a certificate"
+        )
 
 
 class Output:
@@ -47,15 +50,16 @@ class Output:
         *,
         title: str | None = None,
         text_columns: int = 1,
+        bars: bool = False,
     ) -> None:
-        """Print a table; the first `text_columns` are aligned left, numbers right."""
+        """Print a table; the first `text_columns`, and a last one of bars, are aligned left."""
         if self.quiet or self.json:
             return
         from rich.table import Table
 
         table = Table(title=title, title_justify="left", show_header=any(columns))
         for place, name in enumerate(columns):
-            left = place < text_columns
+            left = place < text_columns or (bars and place == len(columns) - 1)
             table.add_column(name, justify="left" if left else "right", overflow="fold")
         for row in rows:
             table.add_row(*(show(cell) for cell in row))

@@ -48,14 +48,20 @@ def run(options: argparse.Namespace) -> int:
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
         check_writable(options.output)
-    model = read_model(options.model)
+    model = read_model(options.model, ("widemargin predict DATA MODEL", options.data))
     if options.proba and model.loss != "logistic":
         raise ValueError(
             f"--proba is for the logistic loss; {options.model} was trained with {model.loss}"
         )
     data = read_data(options.data, options, model)
-    if data.X.shape[1] > model.n_features:
+    width = data.X.shape[1]
+    if width > model.n_features:
         output.note(f"features beyond the model's {model.n_features} are ignored")
+    elif width < model.n_features:
+        output.note(
+            f"{options.data} shows {width} features, the model has {model.n_features}: "
+            "the others are taken as zero"
+        )
     began = time.perf_counter()
     scores = model.decision_function(fit_width(data.X, model.n_features))
     labels = model.classes_of(scores)

@@ -40,7 +40,9 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
 def add_problem_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the options that say what is minimised, but for C; return their group."""
     group = parser.add_argument_group("the problem")
-    group.add_argument("--loss", choices=LOSSES, default="squared_hinge", help="(%(default)s)")
+    group.add_argument(
+        "--loss", choices=LOSSES, default="squared_hinge", help="of an example (%(default)s)"
+    )
     group.add_argument(
         "--multi-class",
         choices=MULTI_CLASS,
@@ -58,7 +60,8 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> argparse._Argument
         "--intercept-scaling",
         type=positive_number,
         default=1.0,
-        help="value of that constant feature (1)",
+        metavar="VALUE",
+        help="value of that constant feature; with --intercept penalised (1)",
     )
     group.add_argument(
         "--class-weight",
@@ -74,12 +77,31 @@ def add_run_arguments(
 ) -> None:
     """Add the options that say how it is solved, written and reported, with these help texts."""
     group = parser.add_argument_group("how it is solved")
-    group.add_argument("--tol", type=positive_number, default=1e-4, help=f"{tol} (%(default)s)")
-    group.add_argument("--solver", default="auto", help="as solver= in Python (%(default)s)")
-    group.add_argument("--max-iter", type=positive_integer, default=1000, help="(%(default)s)")
-    group.add_argument("--time-limit", type=positive_number, metavar="SECONDS", help=time_limit)
-    group.add_argument("-j", "--jobs", type=job_count, help=f"{jobs}; -1: all cores (-1)")
-    group.add_argument("--seed", type=int, default=0, help=f"{seed} (%(default)s)")
+    group.add_argument(
+        "--tol", type=positive_number, default=1e-4, metavar="GAP", help=f"{tol} (%(default)s)"
+    )
+    group.add_argument(
+        "--solver", default="auto", metavar="NAME", help="as solver= in Python (%(default)s)"
+    )
+    group.add_argument(
+        "--max-iter",
+        type=positive_integer,
+        default=1000,
+        metavar="COUNT",
+        help="sweeps or steps at most (%(default)s)",
+    )
+    group.add_argument(
+        "--time-limit",
+        type=positive_number,
+        metavar="SECONDS",
+        help=f"seconds at most {time_limit}",
+    )
+    group.add_argument(
+        "-j", "--jobs", type=job_count, metavar="COUNT", help=f"{jobs}; -1: all cores (-1)"
+    )
+    group.add_argument(
+        "--seed", type=int, default=0, metavar="NUMBER", help=f"{seed} (%(default)s)"
+    )
     parser.add_argument(
         "--format",
         choices=("own", "liblinear"),
@@ -87,7 +109,7 @@ def add_run_arguments(
         help="format of the model file (%(default)s)",
     )
     add_data_arguments(parser)
-    add_output_arguments(parser)
+    add_output_arguments(parser, checks=True)
 
 
 def check_problem(options: argparse.Namespace) -> None:
@@ -101,6 +123,8 @@ def check_problem(options: argparse.Namespace) -> None:
     choice_of(options.solver, MulticlassProblem if together else BinaryProblem)
     if together and options.loss != "hinge":
         raise ValueError(f"--multi-class {options.multi_class} needs --loss hinge")
+    if options.intercept_scaling != 1.0 and options.intercept != "penalised":
+        raise ValueError("--intercept-scaling needs --intercept penalised")
     if together and options.solver == Shark.name:
         reason = Shark.refuses_rule(options.multi_class)
         if reason is not None:

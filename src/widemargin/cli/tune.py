@@ -6,10 +6,11 @@ import argparse
 import base64
 import html
 import io
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.inputs import check_writable, positive_integer, positive_number
-from widemargin.cli.output import Output, percent
+from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.training import (
     add_file_arguments,
     add_problem_arguments,
@@ -47,14 +48,21 @@ def add_to(commands: Any) -> None:
         help="values of C (default: doubling from one that depends on the data until the solution "
         "no longer changes)",
     )
-    group.add_argument("--folds", type=positive_integer, default=5, help="(%(default)s)")
     group.add_argument(
-        "--scoring", help="a scorer of scikit-learn, by its name (default: accuracy)"
+        "--folds",
+        type=positive_integer,
+        default=5,
+        metavar="COUNT",
+        help="of the cross-validation, stratified and shuffled (%(default)s)",
+    )
+    group.add_argument(
+        "--scoring", metavar="NAME", help="a score of scikit-learn (default: accuracy)"
     )
     group.add_argument(
         "--search-tol",
         type=positive_number,
         default=1e-2,
+        metavar="TOL",
         help="tolerance of the search; the folds are solved to a gap of a tenth of it "
         "(%(default)s)",
     )
@@ -81,15 +89,50 @@ def run(options: argparse.Namespace) -> int:
     """Read, search, train, write, report."""
     output = Output(options)
     check_problem(options)
-    for file in filter(None, (options.png, options.html)):
-        check_writable(file)
+    _check_search(options)
     data, path = read_training_data(options)
+    _check_folds(options.folds, data)
     estimator = _estimator(options, data)
     _, seconds = fit_and_write(output, options, estimator, data, path)
     _report(output, options, estimator, data, path, seconds)
     _draw(options, estimator)
     reached = all(status == "converged" for status in estimator.status_)
-    return 0 if reached and getattr(estimator, "certified_", True) else 1
+    whole = reached and not _cut_short(estimator) and getattr(estimator, "certified_", True)
+    return 0 if whole else 1
+
+
+def _check_search(options: argparse.Namespace) -> None:
+    """Refuse, before any data are read, what could not be proven or drawn in the end."""
+    if options.certify is not None:
+        if options.multi_class != "ovr":
+            raise ValueError("--certify needs --multi-class ovr")
+        if options.intercept == "exact":
+            raise ValueError("--certify needs --intercept penalised or none")
+    files = [file for file in (options.png, options.html) if file]
+    for file in files:
+        check_writable(file)
+    if files and find_spec("matplotlib") is None:
+        raise ValueError("figures need matplotlib: pip install matplotlib")
+
+
+def _check_folds(folds: int, data: Data) -> None:
+    import numpy as np
+
+    if folds < 2:
+        raise ValueError("--folds must be 2 or more")
+    classes, counts = np.unique(np.asarray(data.y), return_counts=True)
+    if counts.min() < folds:
+        rarest = label_text(classes[counts.argmin()].item())
+        raise ValueError(
+            f"--folds {folds} is too many: class {rarest} has {counts.min()} examples only"
+        )
+
+
+def _cut_short(estimator: LinearClassifierCV) -> bool:
+    """Whether a limit or Ctrl-C ended the search."""
+    from widemargin.selection.search import CUT_SHORT
+
+    return estimator.stopped_ in CUT_SHORT
 
 
 def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
@@ -153,11 +196,13 @@ def _report(
     seconds: float,
 ) -> None:
     score = options.scoring or "accuracy"
-    output.table(("C", score, "std", "gap", "seconds", ""), _rows(estimator))
+    output.table(("C", score, "std", "gap", "seconds", ""), _rows(estimator), bars=True)
     output.text(_summary(estimator, score))
     output.text(f"model {path} ({options.format}), {seconds:.3f} s in all")
     if any(status != "converged" for status in estimator.status_):
         output.note(f"the tolerance was not reached at C = {estimator.C_:g}")
+    if _cut_short(estimator):
+        output.note(f"not all values of C were looked at: {estimator.stopped_}")
     if not getattr(estimator, "certified_", True):
         output.note("the choice could not be certified")
     output.result(

@@ -101,6 +101,7 @@ class LinearClassifierCV(LinearClassifier):
         self
         """
         data = self._data(X, y, sample_weight, groups)
+        y = data.classes[data.codes]  # as it was checked, once
         for name in CERTIFIED:
             self.__dict__.pop(name, None)
         if self.certify is not None:
@@ -145,6 +146,7 @@ class LinearClassifierCV(LinearClassifier):
             data.rows.weights,
         ) or not np.array_equal(self.classes_, data.classes):
             raise ValueError("continue_search needs the data that the search was begun on")
+        y = data.classes[data.codes]
         engine, search = self._engine(data), self._seen()
         last = search.Cs[-1]
         engine.restart(last, self.fold_coef_, self.fold_intercept_)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import numbers
+import time
 import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import validate_data
 
-from widemargin.data.validation import check_sample_weight, class_costs, encode_labels
+from widemargin.data.validation import (
+    check_every_class,
+    check_sample_weight,
+    class_costs,
+    encode_labels,
+)
 from widemargin.estimators.robust_svc import RobustSVC
+from widemargin.interrupt import Interrupt
 from widemargin.problems.norms import dual_norm, norm_of
+from widemargin.run import Record
+from widemargin.selection.progress import FoldsBar
+from widemargin.selection.scoring import check_score_name, score_of
+from widemargin.selection.search import CUT_SHORT
+from widemargin.selection.splits import splits_of
+from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
 
@@ -24,32 +38,45 @@ Vector = NDArray[np.float64]
 class RobustSVCCV(RobustSVC):
     """Train a robust support vector machine whose radius is chosen by cross-validation.
 
-    In each fold the radii are visited from the largest to the smallest, each fit starting from the
-    one before. The radius with the best mean score is used for the fit to all data; among equals
-    the largest, which is the most robust.
+    The radii are visited from the largest to the smallest, each fold's fit starting from the one
+    before. The radius with the best mean score is used for the fit to all data; among equals the
+    largest, which is the most robust. Ctrl-C and ``time_limit`` end the search, and what was found
+    until then is used.
 
     Parameters
     ----------
     radii : int or array-like of floats, default=10
         The radii to try, or how many of them: then from the one above which w = 0 is optimal down
         to a thousandth of it, in equal ratios.
-    label_cost, norm, l2, tol, fit_intercept, class_weight, solver, max_iter, time_limit
+    label_cost, norm, l2, tol, fit_intercept, class_weight, solver, max_iter
         As in `RobustSVC`.
-    cv : int, cross-validation generator or iterable, default=5
-    scoring : str, callable or None, default=None
-        By default the accuracy.
+    time_limit : float, optional
+        Seconds at most for the search.
+    cv : int, splitter or iterable of splits, default=5
+        As in scikit-learn; an integer means that many stratified folds.
+    scoring : str or callable, optional
+        What is best: a score's name or a callable ``(estimator, X, y)``; by default accuracy.
     n_jobs : int, optional
         Threads over the folds; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
+        Show a progress bar over folds times radii.
+    callback : callable, optional
+        Called as ``callback("radius=...", record)`` at every check of a certificate; the search
+        stops if it returns True.
 
     Attributes
     ----------
     radius_ : float
         The radius chosen.
+    best_score_ : float
+        Its mean score over the folds.
     radii_ : ndarray of shape (n_radii,)
-        The radii tried, from large to small.
-    scores_ : ndarray of shape (n_folds, n_radii)
+        The radii looked at, from large to small.
+    scores_ : ndarray of shape (n_radii, n_folds)
+        Scores of the held-out rows.
+    stopped_ : str
+        Why the search ended.
     coef_, intercept_, classes_, certificate_, ...
         Of the fit to all data; see `RobustSVC`.
 
@@ -62,7 +89,7 @@ class RobustSVCCV(RobustSVC):
     >>> model = RobustSVCCV(radii=5).fit(scale(X), y)
     >>> model.scores_.shape
     (5, 5)
-    >>> bool(model.scores_.mean(axis=0).max() > 0.95)
+    >>> bool(model.best_score_ > 0.95)
     True
     """
 
@@ -84,6 +111,7 @@ class RobustSVCCV(RobustSVC):
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
+        callback: Callable[[str, Record], object] | None = None,
     ) -> None:
         self.radii = radii
         self.label_cost = label_cost
@@ -100,8 +128,9 @@ class RobustSVCCV(RobustSVC):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.callback = callback
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RobustSVCCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> RobustSVCCV:
         """Choose the radius, then train on all examples.
 
         Parameters
@@ -110,6 +139,8 @@ class RobustSVCCV(RobustSVC):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Used in training and in the scores.
+        groups : array-like of shape (n_samples,), optional
+            Given to the splitter.
 
         Returns
         -------
@@ -117,6 +148,7 @@ class RobustSVCCV(RobustSVC):
         """
         # 1) arguments and data
         self._one(1.0)._check_arguments()
+        check_score_name(self.scoring)
         X, y = validate_data(
             self,
             X,
@@ -127,57 +159,93 @@ class RobustSVCCV(RobustSVC):
         )
         classes, codes = encode_labels(y)
         weight = check_sample_weight(sample_weight, X.shape[0])
-        radii = self._radii(X, classes, codes, weight)
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        cost = class_costs(1.0, classes, codes, self.class_weight, weight)
+        check_every_class(classes, codes, cost)
+        radii = self._radii(X, classes, codes, cost)
+        splits = splits_of(self.cv, np.asarray(y), groups)
 
-        # 2) a path in each fold
-        def path(train: NDArray[np.int64], test: NDArray[np.int64]) -> tuple[Vector, int]:
-            model = self._one(float(radii[0])).set_params(warm_start=True, n_jobs=1)
-            scorer = check_scoring(model, self.scoring)
-            given = {} if weight is None else {"sample_weight": weight[test]}
-            scores, short = np.empty(radii.size), 0
-            for place, radius in enumerate(radii):
-                model.set_params(radius=float(radius))
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    model.fit(X[train], y[train], None if weight is None else weight[train])
-                short += sum(status != "converged" for status in model.status_)
-                scores[place] = scorer(model, X[test], y[test], **given)
-            return scores, short
-
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(path)(train, test) for train, test in folds
-        )
-        short = sum(missed for _, missed in results)
-        if short:
-            warnings.warn(
-                f"{short} fits of the path did not reach tol; the scores may not be exact",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        # 2) one radius after the other, the folds side by side
+        self._look(X, y, weight, radii, splits)
 
         # 3) the best radius, and all data
-        self.radii_ = radii
-        self.scores_ = np.array([scores for scores, _ in results])
-        self.radius_ = float(radii[int(np.argmax(self.scores_.mean(axis=0)))])
-        final = self._one(self.radius_).fit(X, y, sample_weight)
+        means = self.scores_.mean(axis=1)
+        best = int(np.argmax(means))
+        self.radius_, self.best_score_ = float(self.radii_[best]), float(means[best])
+        final = self._one(self.radius_).set_params(time_limit=None, verbose=0, callback=None)
+        final.fit(X, y, sample_weight)
         for name, value in vars(final).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
         return self
 
+    def _look(self, X: Any, y: Any, weight: Vector | None, radii: Vector, splits: Any) -> None:
+        """Score the folds at one radius after the other, and keep what was seen."""
+        watch, began = Interrupt(), time.perf_counter()
+        models = [self._one(1.0).set_params(warm_start=True, n_jobs=1, verbose=0) for _ in splits]
+        scorer = check_scoring(models[0], self.scoring)
+
+        def score(fold: int, radius: float) -> tuple[float, list[str]]:
+            (train, test), model = splits[fold], models[fold]
+
+            def told(_: str, record: Record) -> bool:
+                asked = self.callback and self.callback(f"radius={radius:g}", record)
+                return asked is True or watch.requested
+
+            left = self._seconds_left(began)
+            model.set_params(radius=radius, time_limit=left, callback=told)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(X[train], y[train], None if weight is None else weight[train])
+            if "interrupted" in model.status_:
+                watch.request()
+            held_out = None if weight is None else weight[test]
+            return score_of(scorer, model, X[test], y[test], held_out), model.status_
+
+        scores: list[list[float]] = []
+        short = 0
+        self.stopped_ = "all radii were looked at"
+        with ExitStack() as stack:
+            stack.enter_context(watch)
+            bar = FoldsBar("radii", len(splits), radii.size) if self.verbose else None
+            if bar is not None:
+                stack.enter_context(bar)
+            for radius in map(float, radii):
+                work = [lambda f=f, r=radius: score(f, r) for f in range(len(splits))]
+                found = in_threads(work, effective_n_jobs(self.n_jobs), watch)
+                statuses = {status for _, parts in found for status in parts}
+                whole = not statuses & {"interrupted", "time_limit"}
+                if whole or not scores:
+                    scores.append([value for value, _ in found])
+                    short += sum(set(parts) != {"converged"} for _, parts in found)
+                if bar is not None:
+                    bar.show(len(scores), f"radius {radius:g}, score {np.mean(scores[-1]):.4f}")
+                if watch.requested or not whole:
+                    self.stopped_ = CUT_SHORT[0 if watch.requested else 1]
+                    break
+        if short:
+            warnings.warn(
+                f"{short} of {len(scores) * len(splits)} fits of the folds did not reach tol; "
+                "the scores may not be exact",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.radii_, self.scores_ = radii[: len(scores)], np.array(scores)
+
+    def _seconds_left(self, began: float) -> float | None:
+        if self.time_limit is None:
+            return None
+        return max(float(self.time_limit) - (time.perf_counter() - began), 1e-3)
+
     def _one(self, radius: float) -> RobustSVC:
         names = set(RobustSVC().get_params()) & set(self.get_params())
         return RobustSVC(radius, **{name: getattr(self, name) for name in names})
 
-    def _radii(
-        self, X: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Vector | None
-    ) -> Vector:
+    def _radii(self, X: Any, classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> Vector:
         """Return the radii from large to small."""
         if isinstance(self.radii, numbers.Integral) and not isinstance(self.radii, bool):
             if self.radii < 1:
                 raise ValueError(f"radii must be a positive number of them; got {self.radii!r}")
-            largest = self._largest(X, classes, codes, weight)
+            largest = self._largest(X, classes, codes, cost)
             return largest * np.logspace(0.0, -3.0, int(self.radii))
         try:
             radii = np.unique(np.asarray(self.radii, dtype=np.float64))[::-1]
@@ -187,16 +255,13 @@ class RobustSVCCV(RobustSVC):
             raise ValueError("radii must be finite numbers, not negative")
         return radii
 
-    def _largest(
-        self, X: Any, classes: NDArray[Any], codes: NDArray[Any], weight: Vector | None
-    ) -> float:
+    def _largest(self, X: Any, classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> float:
         """Return a radius above which w = 0 is optimal, for some class.
 
         Dual variables at their bounds, lowered on the heavier side where there is an intercept,
         attain the objective of w = 0 as soon as the radius allows for their combination.
         """
-        p = class_costs(1.0, classes, codes, self.class_weight, weight)
-        p = p / p.sum()
+        p = cost / cost.sum()
         largest = 0.0
         for positive in [1] if classes.size == 2 else range(classes.size):
             here = codes == positive

@@ -49,8 +49,13 @@ class Certificate:
     def __str__(self) -> str:
         return (
             f"primal {self.primal:.10g}, dual {self.dual:.10g}, "
-            f"within {100 * self.relative_gap:.2g} % of the optimum"
+            f"within {percentage(min(self.relative_gap, 1.0))} % of the optimum"
         )
+
+
+def percentage(share: float) -> str:
+    """Return a share as a percentage, to two digits."""
+    return "100" if share >= 0.995 else f"{100.0 * share:.2g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""A progress bar over folds times values of C, on standard error."""
+"""Progress bars over folds times values of a parameter, on standard error."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from widemargin.progress import Bar
 from widemargin.selection.search import Search
 
 
-class SearchBar(Bar):
-    """Shows how many fold fits are done, the latest C and the best score so far."""
+class FoldsBar(Bar):
+    """Shows how many fold fits are done, and a text."""
 
-    def __init__(self, folds: int, values: int | None) -> None:
+    def __init__(self, what: str, folds: int, values: int | None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
 
         self._folds = folds
         self._progress = Progress(
-            TextColumn("folds x C"),
+            TextColumn(f"folds x {what}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.description}"),
@@ -27,14 +27,22 @@ class SearchBar(Bar):
         )
         self._task = self._progress.add_task("", total=None if values is None else folds * values)
 
+    def show(self, done: int, text: str) -> None:
+        """Draw that so many values are done."""
+        self._progress.update(self._task, completed=self._folds * done, description=text)
+
+
+class SearchBar(FoldsBar):
+    """Shows the latest C and the best score so far."""
+
+    def __init__(self, folds: int, values: int | None) -> None:
+        super().__init__("C", folds, values)
+
     def told(self, search: Search) -> None:
         """Draw the state of a search."""
         best = search.best
-        self._progress.update(
-            self._task,
-            completed=self._folds * len(search.Cs),
-            description=(
-                f"C = {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "
-                f"best {np.mean(search.scores[best]):.4f} at {search.Cs[best]:g}"
-            ),
+        self.show(
+            len(search.Cs),
+            f"C = {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "
+            f"best {np.mean(search.scores[best]):.4f} at {search.Cs[best]:g}",
         )

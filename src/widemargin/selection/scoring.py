@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 
@@ -102,13 +103,15 @@ def scorer_of(
     """
     if scoring is None or scoring == "accuracy":
         return accuracy(folds)
+    check_score_name(scoring)
     named = isinstance(scoring, str)
-    if not named and not callable(scoring):
-        raise ValueError(f"scoring must be the name of one score or a callable; got {scoring!r}")
     if not named:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
-    probe = _Answers(folds.classes, np.zeros((1, len(folds.positives))), probabilities)
+    test = folds.splits[0][1]
+    probe = _Answers(folds.classes, np.zeros((test.size, len(folds.positives))), probabilities)
     scorer = check_scoring(probe, scoring=scoring)
+    if named:
+        _try(scorer, scoring, probe, y[test])
 
     def score(solved: Solved) -> Vector:
         values = np.empty(len(folds.splits))
@@ -121,13 +124,43 @@ def scorer_of(
                 estimator = fitted(weights[0][fold], weights[1][fold])
                 rows = X[test]
             weight = None if folds.weight is None else folds.weight[test]
-            values[fold] = _call(scorer, estimator, rows, y[test], weight)
+            values[fold] = score_of(scorer, estimator, rows, y[test], weight)
         return values
 
     return score
 
 
-def _call(scorer: Any, estimator: Any, X: Any, y: Any, weight: Vector | None) -> float:
+def check_score_name(scoring: Any) -> None:
+    """Refuse what is neither None, nor a callable, nor the name of one of scikit-learn's scores."""
+    if isinstance(scoring, str):
+        if scoring not in get_scorer_names():
+            raise ValueError(
+                f"scoring={scoring!r} is no score of scikit-learn; "
+                "sklearn.metrics.get_scorer_names() lists them"
+            )
+    elif scoring is not None and not callable(scoring):
+        raise ValueError(f"scoring must be the name of one score or a callable; got {scoring!r}")
+
+
+def _try(scorer: Any, scoring: str, probe: _Answers, y: NDArray[Any]) -> None:
+    """Refuse, before any work, a score that cannot be computed for these classes."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about scores that are all the same
+            scorer(probe, np.zeros((y.size, 1)), y)
+    except AttributeError as error:
+        if probe.probabilities is None and "predict_proba" in str(error):
+            raise ValueError(
+                f"scoring={scoring!r} needs predict_proba: only the logistic loss has "
+                "probabilities, use LogisticRegressionCV"
+            ) from None
+        raise
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scoring={scoring!r} does not go with these labels: {error}") from error
+
+
+def score_of(scorer: Any, estimator: Any, X: Any, y: Any, weight: Vector | None) -> float:
+    """Return the score of held-out rows, weighted if it can be."""
     if weight is None:
         return float(scorer(estimator, X, y))
     try:

@@ -25,6 +25,9 @@ Scorer = Callable[[Solved], Vector]
 """From held-out scores to one number a fold; higher is better."""
 
 
+CUT_SHORT = ("it was interrupted", "the time limit was reached")
+"""Reasons for a search to end before its time."""
+
 _COLUMNS = ("Cs", "scores", "primal", "dual", "passes", "seconds")
 
 
@@ -207,7 +210,7 @@ def go_on(
 
 
 def _why(watch: Interrupt) -> str:
-    return "it was interrupted" if watch.requested else "the time limit was reached"
+    return CUT_SHORT[0] if watch.requested else CUT_SHORT[1]
 
 
 def effort_at(limits: Limits, C: float, left: float | None, watch: Interrupt, tol: float) -> Effort:
