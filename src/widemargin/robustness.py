@@ -22,7 +22,7 @@ _FAR = 1e-6
 """Share of the shift's gain that is given up where the supremum is only approached."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class WorstCase:
     """The worst distribution within a Wasserstein ball around the data, for one linear model.
 
@@ -67,6 +67,9 @@ class WorstCase:
         rows = X[self.index]
         dense = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
         return dense - np.outer(self.shift * self._signs, self.direction)
+
+    def __repr__(self) -> str:
+        return f"<WorstCase: {self}; {self.index.size} atoms>"
 
     def __str__(self) -> str:
         return (

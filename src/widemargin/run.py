@@ -60,7 +60,7 @@ Callback = Callable[[Record], Any]
 """Called with each record; returning True stops the run as an interrupt would."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Weights, intercept, dual variables, and the proof of their quality."""
 
@@ -74,6 +74,9 @@ class Solution:
     seconds: float
     solver: str
     trace: tuple[Record, ...]
+
+    def __repr__(self) -> str:
+        return f"<Solution: {self.message}>"
 
     @property
     def point(self) -> Point:

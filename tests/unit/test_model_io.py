@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC as TheirSVC
 
 from fitted_models import CANCER, IRIS, LIBLINEAR_TWO, fitted
-from widemargin import LinearSVC, LogisticRegression
+from widemargin import KernelSVC, LinearSVC, LogisticRegression, worst_case
+from widemargin import path as wide_path
 from widemargin.model_io import (
     ModelFormatError,
     load_liblinear,
@@ -156,3 +159,37 @@ def test_the_wrong_number_of_features_is_refused():
 def test_only_the_logistic_loss_has_probabilities():
     with pytest.raises(ValueError, match="only the logistic loss gives probabilities"):
         model_of(fitted()).probabilities_of(np.zeros(3))
+
+
+def test_shown_in_a_line(path):
+    model = model_of(fitted())
+    assert repr(model) == (
+        "<LinearModel: squared_hinge, C 1, 3 classes (ovr), 4 features, intercept exact>"
+    )
+    over = wide_path(*CANCER, [0.01, 0.1])
+    assert repr(over).startswith("<Path: 2 values of C from 0.01 to 0.1, largest relative gap ")
+    assert repr(over.solutions[0][0]).startswith("<Solution: converged after ")
+    case = worst_case(LinearSVC().fit(*CANCER), *CANCER, 0.1)
+    assert repr(case).startswith("<WorstCase: hinge loss ")
+
+
+def test_a_model_of_the_other_format_is_told(path):
+    save_model(fitted(), path)
+    with pytest.raises(ModelFormatError, match="this is a widemargin model; load_model reads it"):
+        load_liblinear(path)
+    path.write_text(LIBLINEAR_TWO)
+    with pytest.raises(ModelFormatError, match="load_liblinear reads LIBLINEAR's"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (TheirSVC(), "sklearn's LinearSVC"),
+        (make_pipeline(LinearSVC()), "of a pipeline, the last step"),
+        (KernelSVC(), "widemargin's KernelSVC"),
+    ],
+)
+def test_other_estimators_are_called_by_their_names(path, other, words):
+    with pytest.raises(TypeError, match=words):
+        save_model(other.fit(*CANCER), path)

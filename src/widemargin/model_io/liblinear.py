@@ -17,6 +17,7 @@ from widemargin.data.replacing import replacing
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.own import MAGIC
 
 LOSS_OF = {
     "L2R_LR": "logistic",
@@ -106,6 +107,8 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     """
     with open(path, "rb") as file:
         content = file.read()
+    if content.startswith(MAGIC):
+        raise ModelFormatError(path, "this is a widemargin model; load_model reads it")
     header, lines, start = _header(content, path)
 
     def fail(key: str, reason: str) -> ModelFormatError:

@@ -31,7 +31,7 @@ def _frozen(values: Any) -> Vector:
     return array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
     """Weights, intercepts and classes, with how they were trained and what was proven.
 
@@ -91,6 +91,13 @@ class LinearModel:
     feature_names: tuple[str, ...] | None = None
     version: str = ""
     multi_class: str = "ovr"
+
+    def __repr__(self) -> str:
+        C = "unknown" if self.C is None else f"{self.C:g}"
+        return (
+            f"<LinearModel: {self.loss}, C {C}, {self.classes.size} classes ({self.multi_class}), "
+            f"{self.n_features} features, intercept {self.intercept_kind}>"
+        )
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -241,9 +248,10 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
     if isinstance(estimator, LinearModel):
         return estimator
     if not isinstance(estimator, LinearScores):
+        kind = type(estimator)
         raise TypeError(
-            "a model is made from a fitted linear estimator of widemargin; "
-            f"got {type(estimator).__name__}"
+            "a model is made from a fitted linear estimator of widemargin (of a pipeline, the last "
+            f"step); got {kind.__module__.split('.')[0]}'s {kind.__name__}"
         )
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)

@@ -123,7 +123,8 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     with open(path, "rb") as file:
         start = file.read(_PREAMBLE.size)
         if not start or start[: len(MAGIC)] != MAGIC[: len(start)]:
-            raise ModelFormatError(path, "this is not a widemargin model")
+            hint = "; load_liblinear reads LIBLINEAR's" if start.startswith(b"solver_type") else ""
+            raise ModelFormatError(path, f"this is not a widemargin model{hint}")
         if len(start) >= 12:
             schema = struct.unpack_from("<I", start, 8)[0]
             if schema != SCHEMA:

@@ -33,7 +33,7 @@ from widemargin.threads import in_threads
 Vector = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Path:
     """Solutions over values of C, with a certificate each.
 
@@ -59,6 +59,13 @@ class Path:
 
     def __len__(self) -> int:
         return self.Cs.size
+
+    def __repr__(self) -> str:
+        values = f"{len(self)} values of C"
+        if len(self):
+            values += f" from {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}"
+        worst = max((c.relative_gap for c in self.certificates), default=0.0)
+        return f"<Path: {values}, largest relative gap {worst:.1e}>"
 
     @property
     def coefs(self) -> Vector:
