@@ -2,7 +2,7 @@
 #include "losses/multiclass_sums.hpp"
 #include "multiclass_core.hpp"
 #include "projections/class_transport.hpp"
-#include "sweeps/block_extrapolation.hpp"
+#include "sweeps/block_rounds.hpp"
 #include "sweeps/plain_block_sweep.hpp"
 
 namespace widemargin {
@@ -16,6 +16,14 @@ void take_active(BlockIterate& iterate, const MutableIndexVector& active, std::i
   }
   iterate.active = active.data();
   iterate.active_count = count;
+}
+
+void require_trail(const MulticlassCore& core, const BlockTrail& trail) {
+  const MulticlassData& data = core.data();
+  if (trail.before.rows() != core.rows_count() ||
+      static_cast<std::int64_t>(trail.weights.size()) != data.features * data.stride()) {
+    throw std::invalid_argument("the trail of another problem");
+  }
 }
 
 auto as_tuple(const BlockReport& report) {
@@ -144,6 +152,38 @@ void register_multiclass(nb::module_& m) {
           },
           nb::arg("other"), nb::arg("span"));
 
+  nb::class_<BlockTrail>(m, "BlockTrail")
+      .def(nb::init<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                    std::int64_t>(),
+           nb::arg("rows"), nb::arg("classes"), nb::arg("features"), nb::arg("length"),
+           nb::arg("sweeps_between"), nb::arg("least_visits"))
+      .def_rw("visits", &BlockTrail::visits)
+      .def("is_due", &BlockTrail::is_due, nb::arg("active"))
+      .def(
+          "restart",
+          [](BlockTrail& trail, const BlockDuals& duals, Matrix weights, Vector residual) {
+            if (duals.rows() != trail.before.rows() || weights.size() != trail.weights.size() ||
+                residual.size() != trail.residual.size()) {
+              throw std::invalid_argument("the trail of another problem");
+            }
+            nb::gil_scoped_release release;
+            trail.restart(duals, weights.data(), residual.data());
+          },
+          nb::arg("duals"), nb::arg("weights"), nb::arg("residual"))
+      .def(
+          "set_span",
+          [](BlockTrail& trail, IndexVector examples, std::int64_t count) {
+            const auto room = static_cast<std::int64_t>(examples.shape(0));
+            if (count < 0 || count > room) throw std::invalid_argument("active set out of range");
+            for (std::int64_t t = 0; t < count; ++t) {
+              if (examples.data()[t] < 0 || examples.data()[t] >= trail.before.rows()) {
+                throw std::invalid_argument("an example is out of range");
+              }
+            }
+            trail.set_span(examples.data(), count);
+          },
+          nb::arg("examples"), nb::arg("count"));
+
   MulticlassClass multiclass(m, "MulticlassCore");
   multiclass
       .def(nb::init<const RowsHandle&, const nb::object&, const nb::object&, const nb::object&,
@@ -200,25 +240,28 @@ void register_multiclass(nb::module_& m) {
           "rounds",
           [](const MulticlassCore& core, BlockDuals& duals, MutableMatrix weights,
              MutableVector residual, Vector b, double rho, MutableIndexVector active,
-             std::int64_t active_count, MutableIndexVector order, std::uint64_t seed, double goal,
-             std::int64_t budget, std::int64_t most, bool listed_only) {
+             std::int64_t active_count, BlockTrail& trail, MutableIndexVector order,
+             std::uint64_t seed, double goal, std::int64_t budget, std::int64_t most,
+             bool listed_only) {
             BlockIterate iterate = core.iterate(duals, weights, residual, b, rho);
             take_active(iterate, active, active_count, IndexVector(order), 0);
+            require_trail(core, trail);
+            const RoundLimits limits{goal, budget, most};
             BlockReport report;
             {
               nb::gil_scoped_release release;
               report = core.visit([&](const auto& rows, auto rule) {
-                return block_rounds<decltype(rule)>(rows, core.data(), iterate, order.data(), seed,
-                                                    goal, budget, most, listed_only);
+                return block_rounds<decltype(rule)>(rows, core.data(), iterate, trail, order.data(),
+                                                    seed, limits, listed_only);
               });
             }
-            return std::tuple(iterate.active_count, report.violation, report.gap_estimate,
-                              report.visited);
+            return std::tuple(iterate.active_count, report.gap_estimate, report.visited,
+                              report.next);
           },
           nb::arg("duals"), nb::arg("weights").noconvert(), nb::arg("residual").noconvert(),
           nb::arg("b"), nb::arg("rho"), nb::arg("active").noconvert(), nb::arg("active_count"),
-          nb::arg("order").noconvert(), nb::arg("seed"), nb::arg("goal"), nb::arg("budget"),
-          nb::arg("most"), nb::arg("listed_only"))
+          nb::arg("trail"), nb::arg("order").noconvert(), nb::arg("seed"), nb::arg("goal"),
+          nb::arg("budget"), nb::arg("most"), nb::arg("listed_only"))
       .def(
           "plain_sweep",
           [](const MulticlassCore& core, BlockDuals& duals, MutableMatrix weights,
@@ -243,31 +286,19 @@ void register_multiclass(nb::module_& m) {
       .def(
           "extrapolate",
           [](const MulticlassCore& core, BlockDuals& duals, MutableMatrix weights,
-             MutableVector residual, Vector b, double rho, const BlockDuals& before,
-             Matrix weights_before, Vector residual_before, IndexVector span,
-             MutableMatrix scratch) {
+             MutableVector residual, Vector b, double rho, MutableIndexVector active,
+             std::int64_t active_count, BlockTrail& trail) {
             BlockIterate iterate = core.iterate(duals, weights, residual, b, rho);
-            require_weights(weights_before, core.data().features, core.data().classes);
-            require_weights(scratch, core.data().features, core.data().classes);
-            require_length(residual_before, core.data().stride(), "residual_before");
-            if (before.rows() != core.rows_count()) {
-              throw std::invalid_argument("dual variables of another number of examples");
-            }
-            for (std::size_t t = 0; t < span.shape(0); ++t) {
-              if (span.data()[t] < 0 || span.data()[t] >= core.rows_count()) {
-                throw std::invalid_argument("an example is out of range");
-              }
-            }
+            take_active(iterate, active, active_count, IndexVector(active), 0);
+            require_trail(core, trail);
             nb::gil_scoped_release release;
             return core.visit([&](const auto& rows, auto rule) {
-              return block_extrapolate<decltype(rule)>(
-                  rows, core.data(), iterate, before, weights_before.data(), residual_before.data(),
-                  span.data(), static_cast<std::int64_t>(span.shape(0)), scratch.data());
+              return block_extrapolate<decltype(rule)>(rows, core.data(), iterate, trail);
             });
           },
           nb::arg("duals"), nb::arg("weights").noconvert(), nb::arg("residual").noconvert(),
-          nb::arg("b"), nb::arg("rho"), nb::arg("before"), nb::arg("weights_before"),
-          nb::arg("residual_before"), nb::arg("span"), nb::arg("scratch").noconvert());
+          nb::arg("b"), nb::arg("rho"), nb::arg("active").noconvert(), nb::arg("active_count"),
+          nb::arg("trail"));
   register_multiclass_newton(m, multiclass);
 }
 

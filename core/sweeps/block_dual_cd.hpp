@@ -356,27 +356,4 @@ BlockReport block_sweep(const Rows& rows, const MulticlassData& data, BlockItera
   return report;
 }
 
-// Sweeps over the active examples again and again, and leaves out those that are at rest in a
-// corner, until the gap seen in a sweep is at most `goal`, `budget` visits are done, or as many
-// sweeps as `most`. `order` is scratch. Violation and gap are those of the last sweep.
-template <class Rule, class Rows>
-BlockReport block_rounds(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                         std::int64_t* order, std::uint64_t seed, double goal, std::int64_t budget,
-                         std::int64_t most, bool listed_only) {
-  BlockReport total;
-  Random random{seed};
-  while (iterate.active_count > 0 && total.next < most && total.visited < budget) {
-    fill_order(order, iterate.active_count, random());
-    const BlockReport round =
-        block_sweep<Rule>(rows, data, iterate, 0.0, listed_only, order, 0, iterate.active_count);
-    iterate.active_count = compact(iterate.active, iterate.active_count);
-    total.visited += std::max<std::int64_t>(round.visited, 1);
-    total.violation = round.violation;
-    total.gap_estimate = round.gap_estimate;
-    total.next += 1;
-    if (round.gap_estimate <= goal) break;
-  }
-  return total;
-}
-
 }  // namespace widemargin

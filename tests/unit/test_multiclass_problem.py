@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from oracle_multiclass import RULES, MulticlassOracle, make_classes
 from widemargin import LinearSVC
@@ -12,14 +15,19 @@ from widemargin.data.rows import Rows
 from widemargin.kernels import core
 from widemargin.methods.auto_multiclass import AutoMulticlass
 from widemargin.methods.base import Settings
+from widemargin.methods.block_dual_cd import BlockDualCD
 from widemargin.methods.block_state import BlockState
 from widemargin.methods.multiclass_newton import MulticlassNewton
+from widemargin.problems.compressed_duals import residual_of
 from widemargin.problems.multiclass import MulticlassProblem
 
 
-def problem(k: int = 4, d: int = 5, rule: str = "weston_watkins") -> MulticlassProblem:
+def problem(
+    k: int = 4, d: int = 5, rule: str = "weston_watkins", free_intercept: bool = True
+) -> MulticlassProblem:
     X, y = make_classes(60, d, k, seed=9)
-    return MulticlassProblem(Rows.of(X), y.astype(np.int32), np.ones(60), k, rule, True)
+    rows, label = Rows.of(X), y.astype(np.int32)
+    return MulticlassProblem(rows, label, np.ones(60), k, rule, free_intercept)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -90,19 +98,54 @@ def test_broken_duals_are_refused(pointers: list[int], classes: list[int]) -> No
         )
 
 
-def test_extrapolation_refuses_duals_of_other_examples() -> None:
+def test_search_refuses_the_trail_of_another_problem() -> None:
     case = problem()
     state = BlockState.at(case, None, Settings(tol=1e-3, seed=0), costly=1.0)
-    with pytest.raises(ValueError, match="another number of examples"):
+    with pytest.raises(ValueError, match="another problem"):
         case.core.extrapolate(
             state.duals,
             state.weights,
             state.residual,
             state.b,
             state.rho,
-            core.BlockDuals(3, 4),
-            state.weights.copy(),
-            state.residual.copy(),
-            np.arange(60),
-            np.zeros_like(state.weights),
+            state.members,
+            state.active,
+            core.BlockTrail(3, 4, case.rows.weights, 2, 1, 0),
         )
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("free_intercept", [False, True])
+def test_searches_keep_the_weights_of_the_duals_and_lower_the_objective(
+    rule: str, free_intercept: bool
+) -> None:
+    case = problem(rule=rule, free_intercept=free_intercept)
+    state = BlockDualCD().start(case, None, Settings(tol=1e-9, seed=0))
+    shares = []
+    for _ in range(12):
+        state.trail.set_span(state.members, state.active)
+        state.sweep(partial(BlockDualCD()._visit, state, False))
+        state.active = core.compact(state.members, state.active)
+        before = lagrangian(state)
+        iterate = state.duals, state.weights, state.residual, state.b, state.rho
+        shares.append(case.core.extrapolate(*iterate, state.members, state.active, state.trail))
+        assert lagrangian(state) <= before + 1e-12 * abs(before)
+        beta = state.beta()
+        nothing = np.zeros((case.classes, case.rows.weights))
+        image = case.losses_and_combination(nothing, np.zeros(case.classes), beta)[1]
+        assert_allclose(state.weights, image, atol=1e-11)
+        if free_intercept:
+            assert_allclose(
+                state.residual[: case.classes],
+                residual_of(beta, case.label, case.classes),
+                atol=1e-11,
+            )
+        feasible = case.in_range(beta.sparse(case.classes))
+        assert_allclose(feasible.values, beta.values, rtol=1e-12)
+    assert max(shares) > 0.0
+
+
+def lagrangian(state: BlockState) -> float:
+    """Return f as core/sweeps/block_dual_cd.hpp has it."""
+    penalty = state.b @ state.residual + 0.5 * state.rho * state.residual @ state.residual
+    return float(0.5 * np.vdot(state.weights, state.weights) - state.duals.sum + penalty)

@@ -10,6 +10,8 @@ operations and never look at the clock.
 
 from __future__ import annotations
 
+import numpy as np
+
 from widemargin.methods.auto_binary import sweeps_to_go
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.block_dual_cd import BlockDualCD
@@ -63,7 +65,9 @@ class AutoMulticlass:
         newton = MulticlassNewton()
         if newton.refuses(problem) is not None:
             return None
-        remaining = sweeps_to_go(progress.expected, progress.tol)
+        # Searches over the last moves let the gap jump: what counts is the best so far.
+        best = np.minimum.accumulate(progress.expected).tolist()
+        remaining = sweeps_to_go(best, progress.tol)
         sweep = sweep_seconds(problem)
         ahead = remaining * sweep * progress.passes / progress.iterations
         cost = newton_seconds(problem, progress.active)

@@ -20,11 +20,14 @@ Matrix = NDArray[np.float64]
 _FINE = 1e-7
 """A tolerance below which the rounding in W counts at every check."""
 
-_EXTRAPOLATE_AFTER = 8
-"""Visited values per feature after which the search along the sweeps is worth its price."""
+_SEARCH_AFTER = 8
+"""Visited values per feature after which the search over the last moves is worth its price."""
 
-_PASSES_BETWEEN = 4
-"""Passes over the active examples between two searches."""
+_MOVES, _SWEEPS_BETWEEN = 3, 2
+"""Moves that are searched, and sweeps between two searches."""
+
+_LARGE_WEIGHTS = 200_000
+"""Weights from which a search costs as much as a sweep: fewer moves, more sweeps."""
 
 _MOST_INNER = 3.0
 """Visits, in passes over all examples, to those that are not at rest before all are seen again."""
@@ -32,11 +35,14 @@ _MOST_INNER = 3.0
 _INNER_GOAL = 0.2
 """Share of the gap that is left when all examples are worth another look."""
 
-_REFRESH = 25
-"""Extrapolations after which W is computed from β again."""
+_REFRESH = 100
+"""Searches after which W is computed from β again."""
 
 _MANY_CLASSES = 32
 """Classes up to which a pass over all of them costs no more than one over a few."""
+
+_MOST_ROUNDS = 16
+"""Sweeps over the examples that are not at rest in one compiled call."""
 
 _LISTED_ROUNDS = 3
 """Sweeps over the classes on the lists before all classes are looked at, where they are many."""
@@ -44,16 +50,10 @@ _LISTED_ROUNDS = 3
 
 @dataclass(eq=False)
 class BlockDualCDState(BlockState):
-    """The shared state, and the point that the next extrapolation starts from."""
+    """The shared state, and the moves that led to it."""
 
-    before: core.BlockDuals = field(default_factory=lambda: core.BlockDuals(0, 2))
-    weights_before: Matrix = field(default_factory=lambda: np.empty((0, 0)))
-    residual_before: Matrix = field(default_factory=lambda: np.empty(0))
-    span: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    scratch: Matrix = field(default_factory=lambda: np.empty((0, 0)))
-    mean_entries: float = 1.0
-    since_extrapolation: int = 0
-    extrapolations: int = 0
+    trail: core.BlockTrail = field(default_factory=lambda: core.BlockTrail(0, 2, 0, 1, 1, 0))
+    searches: int = 0
     steps: int = 0
 
 
@@ -72,14 +72,22 @@ class BlockDualCD:
     ) -> BlockDualCDState:
         """Start at β = 0 or at the warm dual variables."""
         state = BlockDualCDState(**vars(BlockState.at(problem, warm, settings, costly=4.0)))
-        state.before = core.BlockDuals(problem.rows.count, problem.classes)
-        state.scratch = np.empty_like(state.weights)
-        state.mean_entries = max(1.0, problem.rows.view.nonzeros / max(1, problem.rows.count))
-        self._mark(state)
+        rows = problem.rows
+        large = state.weights.size > _LARGE_WEIGHTS
+        entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
+        state.trail = core.BlockTrail(
+            rows.count,
+            problem.classes,
+            rows.weights,
+            _MOVES - large,
+            _SWEEPS_BETWEEN + large,
+            int(_SEARCH_AFTER * rows.weights / entries),
+        )
+        state.trail.restart(state.duals, state.weights, state.residual)
         return state
 
     def advance(self, state: BlockDualCDState) -> None:
-        """Sweep over the examples that are not at rest, then over all; extrapolate in between.
+        """Sweep over the examples that are not at rest, then over all; search over the last moves.
 
         An example is at rest when its step is nil and its dual variables are in a corner: it is
         left out at once, and seen again when the others have little left to gain.
@@ -90,11 +98,10 @@ class BlockDualCD:
         # 2) all examples, and all classes
         state.members = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
         state.active = state.count
-        if state.steps:
-            self._mark(state)
+        state.trail.set_span(state.members, state.active)
         violation, gap, seen = state.sweep(partial(self._visit, state, False))
         state.active = core.compact(state.members, state.active)
-        state.since_extrapolation += seen
+        state.trail.visits += seen
         state.passes += (visited + seen) / max(1, state.count)
         state.steps += 1
         # 3) judge
@@ -109,20 +116,18 @@ class BlockDualCD:
             return 0
         goal = max(_INNER_GOAL * state.last_gap, 0.6 * state.settings.tol * state.primal)
         listed_only = self._listed_only(state)
-        visited = 0
-        while state.active and visited < _MOST_INNER * state.count:
+        visited, most = 0, int(_MOST_INNER * state.count)
+        while state.active and visited < most:
             # The multipliers of a free intercept move after every sweep.
             if state.rho == 0.0 and state.active <= state.visits_per_call:
-                gap, seen = self._rounds(state, goal, listed_only)
+                budget = min(state.visits_per_call, most - visited)
+                gap, seen = self._rounds(state, goal, budget, listed_only)
             else:
-                _, gap, seen = state.sweep(partial(self._visit, state, listed_only))
-                state.active = core.compact(state.members, state.active)
+                gap, seen = self._sweep_and_search(state, listed_only)
             visited += max(seen, 1)
-            state.since_extrapolation += seen
-            entries = state.since_extrapolation * state.mean_entries
-            rested = state.since_extrapolation >= _PASSES_BETWEEN * state.active
-            if rested and entries >= _EXTRAPOLATE_AFTER * state.weights.shape[0]:
-                self._extrapolate(state)
+            if state.searches >= _REFRESH:
+                # Long runs add up rounding in W.
+                self._refresh(state)
             state.problem.rows.checkpoint()
             if gap <= goal or listed_only:
                 break
@@ -146,47 +151,43 @@ class BlockDualCD:
             listed_only,
         )
 
-    def _rounds(self, state: BlockDualCDState, goal: float, listed_only: bool) -> tuple[float, int]:
-        state.active, _, gap, seen = state.problem.core.rounds(
+    def _rounds(
+        self, state: BlockDualCDState, goal: float, budget: int, listed_only: bool
+    ) -> tuple[float, int]:
+        state.active, gap, seen, searches = state.problem.core.rounds(
             *_iterate(state),
             state.members,
             state.active,
+            state.trail,
             state.order,
             int(state.random.integers(2**63)),
             goal,
-            min(state.visits_per_call, _PASSES_BETWEEN * state.active),
-            _LISTED_ROUNDS if listed_only else _PASSES_BETWEEN,
+            budget,
+            _LISTED_ROUNDS if listed_only else _MOST_ROUNDS,
             listed_only,
         )
+        state.searches += searches
         return gap, seen
 
-    def _extrapolate(self, state: BlockDualCDState) -> None:
-        state.problem.core.extrapolate(
-            *_iterate(state),
-            state.before,
-            state.weights_before,
-            state.residual_before,
-            state.span,
-            state.scratch,
-        )
-        # Long runs add up rounding in W; it is computed afresh now and then.
-        state.extrapolations += 1
-        if state.extrapolations % _REFRESH == 0:
-            self._refresh(state)
-        self._mark(state)
+    def _sweep_and_search(self, state: BlockDualCDState, listed_only: bool) -> tuple[float, int]:
+        _, gap, seen = state.sweep(partial(self._visit, state, listed_only))
+        state.active = core.compact(state.members, state.active)
+        state.trail.visits += seen
+        if state.trail.is_due(state.active):
+            state.problem.core.extrapolate(
+                *_iterate(state), state.members, state.active, state.trail
+            )
+            state.searches += 1
+        return gap, seen
 
     def _refresh(self, state: BlockDualCDState) -> None:
         k = state.problem.classes
         beta, nothing = state.beta(), np.zeros((k, state.weights.shape[0]))
         state.weights[:] = state.problem.losses_and_combination(nothing, np.zeros(k), beta)[1]
-
-    def _mark(self, state: BlockDualCDState) -> None:
-        """Remember the point that the next extrapolation starts from, and who may leave it."""
-        state.span = state.members[: state.active].copy()
-        state.before.copy_from(state.duals, state.span)
-        state.weights_before = state.weights.copy()
-        state.residual_before = state.residual.copy()
-        state.since_extrapolation = 0
+        # The rounding that is gone was no move.
+        state.trail.restart(state.duals, state.weights, state.residual)
+        state.trail.set_span(state.members, state.active)
+        state.searches = 0
 
 
 def _iterate(state: BlockState) -> tuple[Any, Any, Any, Any, float]:
