@@ -193,3 +193,22 @@ def test_a_model_of_the_other_format_is_told(path):
 def test_other_estimators_are_called_by_their_names(path, other, words):
     with pytest.raises(TypeError, match=words):
         save_model(other.fit(*CANCER), path)
+
+
+def test_a_frame_with_other_columns_is_refused(path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IRIS[0], columns=["a", "b", "c", "d"])
+    save_model(LinearSVC().fit(frame, IRIS[1]), path)
+    model = load_model(path)
+    labels = model.predict(frame)
+    turned = frame[["d", "c", "b", "a"]]
+    with pytest.raises(ValueError, match=r"take X\[list\(model.feature_names\)\]"):
+        model.predict(turned)
+    np.testing.assert_array_equal(model.predict(turned[list(model.feature_names)]), labels)
+    np.testing.assert_array_equal(model.predict(IRIS[0]), labels)
+
+
+def test_a_path_says_how_wide_it_is():
+    over = wide_path(*CANCER, [0.1])
+    with pytest.raises(ValueError, match="X has 3 features, but the path is over 30"):
+        over.predict(CANCER[0][:, :3])

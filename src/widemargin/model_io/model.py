@@ -162,7 +162,16 @@ class LinearModel:
         ]
 
     def decision_function(self, X: Any) -> Vector:
-        """Return the scores w·x + b: shape (n,) if ``coef`` has one row, else (n, k)."""
+        """Return the scores w·x + b: shape (n,) if ``coef`` has one row, else (n, k).
+
+        A frame must have the columns that the model was trained on, in their order.
+        """
+        names = tuple(map(str, getattr(X, "columns", ())))
+        if self.feature_names is not None and names and names != self.feature_names:
+            raise ValueError(
+                "the columns of X are not those that the model was trained on, in their order: "
+                "take X[list(model.feature_names)]"
+            )
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[1] != self.n_features:
             raise ValueError(

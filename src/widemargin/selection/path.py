@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils import check_array, check_X_y
 
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.data.validation import (
@@ -108,6 +109,9 @@ class Path:
         """Return the scores of rows at every C, of shape (n_Cs, n) or (n_Cs, n, k)."""
         coefs, intercepts = self.coefs, self.intercepts
         count, k, width = coefs.shape
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if X.shape[1] != width:
+            raise ValueError(f"X has {X.shape[1]} features, but the path is over {width}")
         stacked = np.asarray(X @ coefs.reshape(count * k, width).T)
         scores = np.moveaxis(stacked.reshape(-1, count, k), 1, 0) + intercepts[:, None, :]
         return scores[..., 0] if k == 1 else scores
@@ -341,8 +345,6 @@ def _problems(
     sample_weight: Any,
 ) -> tuple[list[Any], NDArray[Any], float]:
     """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
-    from sklearn.utils import check_X_y
-
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
     if multi_class not in ("ovr", *RULES):
