@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from oracle import LOSSES, make_data
 from widemargin import LinearSVCCV, LogisticRegressionCV
@@ -120,3 +122,22 @@ def test_plot() -> None:
     pytest.importorskip("matplotlib")
     X, y = make_data((60, 4))
     assert LinearSVCCV(Cs=[0.1, 1.0]).fit(X, y).plot().axes
+
+
+def test_folds_that_fall_short_are_told() -> None:
+    """The scores of a search whose folds are not solved say little."""
+    X, y = make_data((400, 20))
+    with pytest.warns(ConvergenceWarning, match="the folds reached a gap of .* raise max_iter"):
+        LinearSVCCV("hinge", Cs=[10.0], solver="dual_cd", max_iter=2, tol=0.5).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LinearSVCCV("hinge", Cs=[10.0]).fit(X, y)
+        LinearSVCCV("hinge", Cs=[10.0], solver="dual_cd", time_limit=1e-9, tol=0.5).fit(X, y)
+
+
+def test_a_column_for_y_is_told_once() -> None:
+    X, y = make_data((60, 4))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LinearSVCCV(Cs=[1.0]).fit(X, y[:, None])
+    assert [entry.category for entry in caught] == [DataConversionWarning]

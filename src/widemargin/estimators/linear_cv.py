@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +31,7 @@ from widemargin.selection.laned_folds import FEWEST_CLASSES, LanedFolds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
-from widemargin.selection.search import Coarse, Limits, Search, automatic_Cs, go_on
+from widemargin.selection.search import CUT_SHORT, Coarse, Limits, Search, automatic_Cs, go_on
 from widemargin.selection.separate_folds import SeparateFolds
 from widemargin.selection.splits import check_splits, splits_of
 from widemargin.selection.stopping import LARGEST_C, GradientRule
@@ -265,6 +267,15 @@ class LinearClassifierCV(LinearClassifier):
                 values = None if self.Cs is None else check_Cs(self.Cs).size
                 told = stack.enter_context(SearchBar(len(folds.splits), values)).told
             go_on(search, engine, Cs, scorer, self._limits(folds, tol), rule=rule, told=told)
+        best = search.best
+        gap = Certificate(search.primal[best].sum(), search.dual[best].sum()).relative_gap
+        if gap > SOLVED_TO * tol and search.reason not in CUT_SHORT:
+            warnings.warn(
+                f"the folds reached a gap of {gap:.1g} at C = {search.Cs[best]:g}, where "
+                f"search_tol asks for {SOLVED_TO * tol:g}; raise max_iter to come nearer",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _fitted(self, folds: Folds, w: Vector, b: Vector) -> LinearClassifier:
         """Return a classifier at one fold's weights, for scorers that ask it themselves."""
