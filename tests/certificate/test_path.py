@@ -178,3 +178,17 @@ def test_joint_rules(rule: str, intercept: Any) -> None:
         assert over.certificates[place].dual <= alone.certificate_.primal * (1 + 1e-12)
         assert alone.certificate_.dual <= over.certificates[place].primal * (1 + 1e-12)
         assert over.score(X, y)[place] == pytest.approx(alone.score(X, y), abs=0.03)
+
+
+@pytest.mark.parametrize("rule", ["weston_watkins", "crammer_singer"])
+@pytest.mark.parametrize("intercept", INTERCEPTS)
+def test_two_classes_at_once_have_one_row_as_in_the_estimator(rule: str, intercept: Any) -> None:
+    X, y = make_data((80, 4))
+    given: dict[str, Any] = {"multi_class": rule, "fit_intercept": intercept, "tol": 1e-9}
+    over = path(X, y, [0.1, 1.0], loss="hinge", **given)
+    model = LinearSVC("hinge", C=1.0, **given).fit(X, y)
+    assert over.coefs.shape == (2, 1, 4)
+    assert over.intercepts.shape == (2, 1)
+    np.testing.assert_allclose(over.coefs[1], model.coef_, atol=1e-3)
+    np.testing.assert_allclose(over.intercepts[1], model.intercept_, atol=1e-3)
+    np.testing.assert_array_equal(over.predict(X)[1], model.predict(X))

@@ -25,7 +25,7 @@ from widemargin.methods.choose import choice_of
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import LOSSES
-from widemargin.problems.multiclass import RULES, MulticlassProblem
+from widemargin.problems.multiclass import RULES, MulticlassProblem, one_for_two
 from widemargin.problems.problem import ScalableProblem
 from widemargin.run import Record, Solution, Status, run
 from widemargin.selection.starts import Ahead, dual_start
@@ -70,17 +70,18 @@ class Path:
 
     @property
     def coefs(self) -> Vector:
-        """Weights of shape (n_Cs, k, n_features)."""
-        w = np.array([np.vstack([s.w for s in row]) for row in self.solutions])
+        """Weights of shape (n_Cs, k, n_features); k is one for two classes."""
+        w = np.array([one_for_two(np.vstack([s.w for s in row])) for row in self.solutions])
         return w[..., :-1] if self.scaling > 0.0 else w
 
     @property
     def intercepts(self) -> Vector:
         """Intercepts of shape (n_Cs, k)."""
         if self.scaling > 0.0:
-            w = [[s.w[..., -1] for s in row] for row in self.solutions]
-            return self.scaling * np.array(w).reshape(len(self), -1)
-        return np.array([[s.b for s in row] for row in self.solutions]).reshape(len(self), -1)
+            b = [[self.scaling * s.w[..., -1] for s in row] for row in self.solutions]
+        else:
+            b = [[s.b for s in row] for row in self.solutions]
+        return np.array([one_for_two(line) for line in np.array(b).reshape(len(self), -1)])
 
     @property
     def certificates(self) -> list[Certificate]:
