@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "rows/repeats.hpp"
+#include "rows/storage.hpp"
 
 namespace widemargin {
 namespace {
@@ -74,6 +74,11 @@ AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& i
   }
   if (lowest < 0 || static_cast<std::int64_t>(highest) >= width) {
     throw std::invalid_argument("a column index is out of range");
+  }
+  rows.ordered = whole_rows_in_order(rows.indices, rows.pointers, rows.count, width);
+  const std::int64_t stored = rows.pointers[rows.count] - rows.pointers[0];
+  if (rows.ordered && rows.pointers[0] == 0 && stored == rows.count * width && width > 0) {
+    return DenseRows<T>{rows.values, rows.count, width, width, bias};
   }
   return rows;
 }

@@ -1,6 +1,7 @@
 #include "kernels/products.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
 #include "kernels/gram.hpp"
@@ -141,6 +142,26 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           },
           nb::arg("curvature"), nb::arg("constant"), nb::arg("matrix").noconvert(),
           nb::arg("begin"), nb::arg("end"))
+      .def(
+          "pack_rows",
+          [](const RowsHandle& handle, Vector curvature, bool constant, MutableMatrix out,
+             std::int64_t begin) {
+            const std::int64_t side = handle.weights() + (constant ? 1 : 0);
+            require_length(curvature, handle.count(), "curvature");
+            if (static_cast<std::int64_t>(out.shape(1)) != side) {
+              throw std::invalid_argument("out must have a column a weight");
+            }
+            require_range(begin, handle.count(), handle.count());
+            nb::gil_scoped_release release;
+            const Packed packed = std::visit(
+                [&](const auto& r) {
+                  return pack_rows(r, curvature.data(), constant, side, out.data(),
+                                   static_cast<std::int64_t>(out.shape(0)), begin);
+                },
+                handle.view);
+            return std::pair(packed.filled, packed.next);
+          },
+          nb::arg("curvature"), nb::arg("constant"), nb::arg("out").noconvert(), nb::arg("begin"))
       .def(
           "row_gram",
           [](const RowsHandle& handle, MutableMatrix matrix, std::int64_t begin, std::int64_t end) {

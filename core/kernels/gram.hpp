@@ -9,46 +9,54 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <vector>
+
+#include "kernels/lanes.hpp"
+#include "rows/dense.hpp"
 
 namespace widemargin {
 
 // Rows are gathered in panels of `panel_width` neighbouring columns, each panel contiguous over the
-// rows of a block: the tiles below then read two streams that fit the first-level cache.
-constexpr std::int64_t panel_width = 8;
+// rows of a block: the tiles below then read two streams that fit the first-level cache. A tile of
+// 4 x 12 keeps twelve vector registers adding, which is what two multipliers of latency four need.
+constexpr std::int64_t panel_width = 12;
+constexpr std::int64_t tile_height = 4;
+using Tile = double[tile_height][panel_width];
 
-// tile += (half of the left panel)^T (right panel), 4 x 8, over `depth` rows.
-inline void panel_product(const double* left, const double* right, std::int64_t depth,
-                          double (&tile)[4][panel_width]) {
+// tile = (four columns of the left panel)^T (right panel), over `depth` rows.
+inline void panel_product(const double* left, const double* right, std::int64_t depth, Tile& tile) {
+  FourLanes sums[tile_height][panel_width / 4] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
-    const double* l = left + k * panel_width;
-    const double* r = right + k * panel_width;
-    for (int a = 0; a < 4; ++a) {
-      for (int b = 0; b < panel_width; ++b) {
-        tile[a][b] += l[a] * r[b];
-      }
+    for (std::int64_t a = 0; a < tile_height; ++a) {
+      add_scaled(sums[a], left[k * panel_width + a], right + k * panel_width);
     }
   }
+  std::memcpy(tile, sums, sizeof tile);
 }
 
 // C += Z^T Z for `depth` rows of Z in panels of stride `stride` values; on the diagonal half.
 inline void syrk_panels(const double* panels, std::int64_t stride, std::int64_t depth,
                         std::int64_t side, double* matrix) {
   const std::int64_t count = (side + panel_width - 1) / panel_width;
+  Tile tile;
   for (std::int64_t c = 0; c < count; ++c) {
-    for (std::int64_t r = 0; r <= c; ++r) {
-      for (int half = 0; half < 2; ++half) {
-        double tile[4][panel_width] = {};
-        panel_product(panels + r * stride + 4 * half, panels + c * stride, depth, tile);
-        for (std::int64_t a = 0; a < 4; ++a) {
-          const std::int64_t row = r * panel_width + 4 * half + a;
+    for (std::int64_t top = 0; top < std::min((c + 1) * panel_width, side); top += tile_height) {
+      const std::int64_t r = top / panel_width, left = c * panel_width;
+      panel_product(panels + r * stride + top % panel_width, panels + c * stride, depth, tile);
+      const bool inside = r < c && left + panel_width <= side;
+      for (std::int64_t a = 0; a < tile_height; ++a) {
+        double* line = matrix + (top + a) * side + left;
+        if (inside) {
           for (std::int64_t b = 0; b < panel_width; ++b) {
-            const std::int64_t column = c * panel_width + b;
-            // A tile on the diagonal holds mirror entries twice; the panels end in padding.
-            if (row < side && column < side && row <= column) {
-              matrix[row * side + column] += row == column ? 0.5 * tile[a][b] : tile[a][b];
-            }
+            line[b] += tile[a][b];
           }
+          continue;
+        }
+        // A tile on the diagonal holds mirror entries twice; the panels end in padding.
+        for (std::int64_t b = std::max<std::int64_t>(0, top + a - left);
+             top + a < side && b < std::min(panel_width, side - left); ++b) {
+          line[b] += top + a == left + b ? 0.5 * tile[a][b] : tile[a][b];
         }
       }
     }
@@ -92,8 +100,10 @@ void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std
 template <class Rows>
 void gram_by_rows(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
                   double* matrix, std::int64_t begin, std::int64_t end) {
-  std::vector<std::int32_t> places(static_cast<std::size_t>(side));
-  std::vector<double> entries(static_cast<std::size_t>(side));
+  std::vector<std::int32_t> kept_places(static_cast<std::size_t>(side));
+  std::vector<double> kept_entries(static_cast<std::size_t>(side));
+  std::int32_t* const __restrict places = kept_places.data();
+  double* const __restrict entries = kept_entries.data();
   for (std::int64_t i = begin; i < end; ++i) {
     const double weight = curvature[i];
     if (weight == 0.0) {
@@ -112,7 +122,17 @@ void gram_by_rows(const Rows& rows, const double* curvature, bool constant, std:
       const double scale = weight * entries[a];
       double* line = matrix + places[a] * side;
       line[places[a]] += 0.5 * scale * entries[a];
-      for (std::int64_t b = a + 1; b < length; ++b) {
+      // Four at a time, read before any is written: columns are distinct within a row, which the
+      // compiler does not know.
+      std::int64_t b = a + 1;
+      for (; b + 4 <= length; b += 4) {
+        const std::int64_t j0 = places[b], j1 = places[b + 1], j2 = places[b + 2],
+                           j3 = places[b + 3];
+        const double s0 = line[j0] + scale * entries[b], s1 = line[j1] + scale * entries[b + 1],
+                     s2 = line[j2] + scale * entries[b + 2], s3 = line[j3] + scale * entries[b + 3];
+        line[j0] = s0, line[j1] = s1, line[j2] = s2, line[j3] = s3;
+      }
+      for (; b < length; ++b) {
         line[places[b]] += scale * entries[b];
       }
     }
@@ -122,31 +142,113 @@ void gram_by_rows(const Rows& rows, const double* curvature, bool constant, std:
 template <class Rows>
 void gram(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
           double* matrix, std::int64_t begin, std::int64_t end) {
-  // A scattered addition costs about as much as 16 in a tile (measured), so a quarter of the
+  // A scattered addition costs about as much as nine in a tile (measured), so a third of the
   // entries being there makes the tiles worth their zeros.
   const double mean = static_cast<double>(rows.total_nonzeros()) /
                       static_cast<double>(std::max<std::int64_t>(rows.count, 1));
   const double density = mean / static_cast<double>(side);
-  if (Rows::is_dense || density > 0.25) {
+  if (Rows::is_dense || density > 0.33) {
     gram_by_tiles(rows, curvature, constant, side, matrix, begin, end);
   } else {
     gram_by_rows(rows, curvature, constant, side, matrix, begin, end);
   }
 }
 
-// matrix[i][j] = x_i . x_j for begin <= i < end and all j: the Gram matrix of the rows themselves.
+struct Packed {
+  std::int64_t filled;
+  std::int64_t next;
+};
+
+// Writes sqrt(curvature[i]) [x_i; 1] for the rows from `begin` on, those without curvature left
+// out, until `capacity` lines of `out` are full: a product of dense matrices is then left to do.
+template <class Rows>
+Packed pack_rows(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
+                 double* out, std::int64_t capacity, std::int64_t begin) {
+  std::int64_t filled = 0, i = begin;
+  for (; i < rows.count && filled < capacity; ++i) {
+    if (curvature[i] == 0.0) {
+      continue;
+    }
+    const double root = std::sqrt(curvature[i]);
+    double* line = out + filled++ * side;
+    std::fill(line, line + side, 0.0);
+    rows.axpy(i, root, line);
+    if (constant) {
+      line[side - 1] = root;
+    }
+  }
+  return {filled, i};
+}
+
+// The four products of two rows with two others, over `width` columns.
+template <class T>
+void add_pair_products(const T* x0, const T* x1, const T* z0, const T* z1, std::int64_t width,
+                       double (&products)[4]) {
+  FourLanes sums[4] = {};
+  std::int64_t k = 0;
+  for (; k + 4 <= width; k += 4) {
+    const FourLanes a = load_four(x0 + k), b = load_four(x1 + k);
+    const FourLanes c = load_four(z0 + k), d = load_four(z1 + k);
+    sums[0] += a * c;
+    sums[1] += a * d;
+    sums[2] += b * c;
+    sums[3] += b * d;
+  }
+  for (int q = 0; q < 4; ++q) {
+    const T* x = q < 2 ? x0 : x1;
+    const T* z = q % 2 == 0 ? z0 : z1;
+    products[q] += sum_of(sums[q]);
+    for (std::int64_t j = k; j < width; ++j) {
+      products[q] += static_cast<double>(x[j]) * static_cast<double>(z[j]);
+    }
+  }
+}
+
+// Two rows against two at a time, in stretches of columns for which the rows stay in cache.
+template <class T>
+void dense_row_gram(const DenseRows<T>& rows, double* matrix, std::int64_t begin,
+                    std::int64_t end) {
+  const std::int64_t side = rows.count, stretch = 1024;
+  std::fill(matrix + begin * side, matrix + end * side, rows.bias * rows.bias);
+  for (std::int64_t from = 0; from < rows.width; from += stretch) {
+    const std::int64_t width = std::min(stretch, rows.width - from);
+    for (std::int64_t i = begin; i < end; i += 2) {
+      const std::int64_t below = std::min(i + 1, end - 1);
+      for (std::int64_t j = 0; j <= below; j += 2) {
+        const std::int64_t right = std::min(j + 1, side - 1);
+        double products[4] = {};
+        add_pair_products(rows.row(i) + from, rows.row(below) + from, rows.row(j) + from,
+                          rows.row(right) + from, width, products);
+        matrix[i * side + j] += products[0];
+        if (right != j) matrix[i * side + right] += products[1];
+        if (below != i) matrix[below * side + j] += products[2];
+        if (below != i && right != j) matrix[below * side + right] += products[3];
+      }
+    }
+  }
+}
+
+// matrix[i][j] = x_i . x_j for begin <= i < end and j <= i, and their mirror entries: the Gram
+// matrix of the rows themselves.
 template <class Rows>
 void row_gram(const Rows& rows, double* matrix, std::int64_t begin, std::int64_t end) {
   const std::int64_t side = rows.count;
-  std::vector<double> spread(static_cast<std::size_t>(rows.width + 1), 0.0);
-  for (std::int64_t i = begin; i < end; ++i) {
-    rows.for_each(i, [&](std::int64_t j, double v) { spread[j] = v; });
-    for (std::int64_t j = 0; j <= i; ++j) {
-      const double product = rows.dot(j, spread.data());
-      matrix[i * side + j] = product;
-      matrix[j * side + i] = product;
+  if constexpr (Rows::is_dense) {
+    dense_row_gram(rows, matrix, begin, end);
+  } else {
+    std::vector<double> spread(static_cast<std::size_t>(rows.width + 1), 0.0);
+    for (std::int64_t i = begin; i < end; ++i) {
+      rows.for_each(i, [&](std::int64_t j, double v) { spread[j] = v; });
+      for (std::int64_t j = 0; j <= i; ++j) {
+        matrix[i * side + j] = rows.dot(j, spread.data());
+      }
+      rows.for_each(i, [&](std::int64_t j, double) { spread[j] = 0.0; });
     }
-    rows.for_each(i, [&](std::int64_t j, double) { spread[j] = 0.0; });
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) {
+      matrix[j * side + i] = matrix[i * side + j];
+    }
   }
 }
 

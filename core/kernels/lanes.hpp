@@ -28,8 +28,25 @@ struct FourLanes {
     for (double& entry : product.v) entry *= scale;
     return product;
   }
+  FourLanes operator*(const FourLanes& other) const {
+    FourLanes product = *this;
+    for (int l = 0; l < 4; ++l) product.v[l] *= other.v[l];
+    return product;
+  }
+  double operator[](int l) const { return v[l]; }
 };
 #endif
+
+template <class T>
+inline FourLanes load_four(const T* values) {
+  const double wide[4] = {static_cast<double>(values[0]), static_cast<double>(values[1]),
+                          static_cast<double>(values[2]), static_cast<double>(values[3])};
+  FourLanes four;
+  std::memcpy(&four, wide, sizeof four);
+  return four;
+}
+
+inline double sum_of(const FourLanes& four) { return (four[0] + four[1]) + (four[2] + four[3]); }
 
 // sums[0..parts) += v * line, four lanes a part
 template <int Parts>

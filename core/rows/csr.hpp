@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "rows/dense.hpp"
 #include "rows/prefetch.hpp"
 #include "rows/turns.hpp"
 
@@ -21,6 +22,7 @@ struct CsrRows {
   std::int64_t width = 0;
   double bias = 0.0;
   const std::int64_t* subset = nullptr;  // row i of this view is row subset[i] of the matrix
+  bool ordered = false;  // rows that store every column are known to store them in order
 
   std::int64_t place(std::int64_t i) const { return subset ? subset[i] : i; }
 
@@ -39,7 +41,18 @@ struct CsrRows {
     return total;
   }
 
+  // The values of a row that is stored like a dense one, or null.
+  const T* whole_row(std::int64_t i) const {
+    const std::int64_t p = place(i);
+    const bool whole = ordered && static_cast<std::int64_t>(pointers[p + 1] - pointers[p]) == width;
+    return whole ? values + pointers[p] : nullptr;
+  }
+
   double dot(std::int64_t i, const double* weights) const {
+    if (const T* x = whole_row(i)) {
+      const double product = dot_dense(x, weights, width);
+      return bias == 0.0 ? product : product + bias * weights[width];
+    }
     const std::int64_t p = place(i);
     const Index begin = pointers[p];
     const Index length = pointers[p + 1] - begin;
@@ -64,8 +77,12 @@ struct CsrRows {
   void axpy(std::int64_t i, double scale, double* weights) const {
     const std::int64_t p = place(i);
     const Index end = pointers[p + 1];
-    for (Index j = pointers[p]; j < end; ++j) {
-      weights[indices[j]] += scale * static_cast<double>(values[j]);
+    if (const T* x = whole_row(i)) {
+      axpy_dense(scale, x, weights, width);
+    } else {
+      for (Index j = pointers[p]; j < end; ++j) {
+        weights[indices[j]] += scale * static_cast<double>(values[j]);
+      }
     }
     if (bias != 0.0) {
       weights[width] += scale * bias;

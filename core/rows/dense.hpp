@@ -32,6 +32,14 @@ inline double dot_dense(const T* values, const double* weights, std::int64_t cou
   return total + sums[0];
 }
 
+// weights += scale * values
+template <class T>
+inline void axpy_dense(double scale, const T* values, double* weights, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    weights[j] += scale * static_cast<double>(values[j]);
+  }
+}
+
 // An extra constant feature `bias` may be thought of as appended to every row (a penalised
 // intercept); it is zero when there is none, and then weights[width] is not read.
 template <class T>
@@ -47,6 +55,7 @@ struct DenseRows {
   const std::int64_t* subset = nullptr;  // row i of this view is row subset[i] of the matrix
 
   const T* row(std::int64_t i) const { return values + (subset ? subset[i] : i) * stride; }
+  const T* whole_row(std::int64_t i) const { return row(i); }
   std::int64_t nonzeros(std::int64_t) const { return width; }
   std::int64_t total_nonzeros() const { return count * width; }
 
@@ -56,10 +65,7 @@ struct DenseRows {
   }
 
   void axpy(std::int64_t i, double scale, double* weights) const {
-    const T* x = row(i);
-    for (std::int64_t j = 0; j < width; ++j) {
-      weights[j] += scale * static_cast<double>(x[j]);
-    }
+    axpy_dense(scale, row(i), weights, width);
     if (bias != 0.0) {
       weights[width] += scale * bias;
     }

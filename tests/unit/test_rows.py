@@ -116,11 +116,53 @@ def test_work_in_pieces(name: str, density: float, monkeypatch: pytest.MonkeyPat
     close(rows.gram(h, False), expected[2][:-1, :-1])
 
 
-def test_large_gram(name: str) -> None:
-    """Wider than a tile and not a multiple of one."""
+@pytest.mark.parametrize("blas", [True, False])
+@pytest.mark.parametrize("free", [True, False])
+def test_large_gram(
+    name: str, blas: bool, free: bool, constant: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wider than a tile and not a multiple of one; more rows than one block for BLAS."""
+    if not blas:
+        monkeypatch.setattr(rows_module, "_BLAS_SIDE", 10_000)
+    monkeypatch.setattr(rows_module, "_BLAS_ROWS", 64)
     X = matrix((150, 203), 0.6)
     h = np.random.default_rng(4).random(150)
-    close(Rows.of(layout(X, name)).gram(h, False), X.T @ (h[:, None] * X))
+    h[::3] = 0.0
+    rows = Rows.of(layout(X, name))
+    if constant:
+        rows, X = rows.with_constant(constant), np.hstack([X, np.full((150, 1), constant)])
+    if free:
+        X = np.hstack([X, np.ones((150, 1))])
+    gram = rows.gram(h, free)
+    close(gram, X.T @ (h[:, None] * X))
+    np.testing.assert_array_equal(gram, gram.T)
+    assert not rows.gram(np.zeros(150), free).any()
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("backwards", [True, False])
+def test_whole_rows_of_a_sparse_matrix(index: type, backwards: bool) -> None:
+    """Rows that store every column in order are read without their indices."""
+    X = matrix((20, 31), 1.0)
+    X[3, 5] = X[7, 0] = X[8, 30] = 0.0
+    csr = sp.csr_matrix(X)
+    csr.indices, csr.indptr = csr.indices.astype(index), csr.indptr.astype(index)
+    if backwards:
+        row = slice(csr.indptr[12], csr.indptr[13])
+        csr.indices[row], csr.data[row] = csr.indices[row][::-1].copy(), csr.data[row][::-1].copy()
+        csr.has_sorted_indices = False
+    rows, random = Rows.of(as_rows_array(csr)), np.random.default_rng(1)
+    w, h = random.normal(size=31), random.normal(size=20)
+    close(rows.scores(w), X @ w)
+    close(rows.combine(h), X.T @ h)
+    close(rows.row_gram(), X @ X.T)
+
+
+def test_a_full_sparse_matrix_in_any_order() -> None:
+    X = matrix((5, 4), 1.0)
+    full = sp.csr_array(X)
+    full.indices = full.indices.reshape(5, 4)[:, ::-1].ravel().copy()
+    close(Rows.of(full).scores(np.arange(4.0)), X[:, ::-1] @ np.arange(4.0))
 
 
 def test_float32_accumulates_in_double() -> None:
@@ -169,11 +211,6 @@ def test_as_rows_array_copies_only_by_its_rules() -> None:
     ordered = as_rows_array(np.asfortranarray(X))
     assert ordered.flags.c_contiguous
     np.testing.assert_array_equal(ordered, X)
-    full = sp.csr_array(X)  # not one entry missing: its values are a dense array
-    assert np.shares_memory(as_rows_array(full), full.data)
-    np.testing.assert_array_equal(as_rows_array(full), X)
-    backwards = sp.csr_array((X[:1, ::-1].ravel(), [3, 2, 1, 0], [0, 4]), shape=(1, 4))
-    assert np.shares_memory(as_rows_array(backwards).data, backwards.data)
     X[2, 3] = X[4, 0] = 0.0
     csr = sp.csr_array(X)
     assert as_rows_array(csr) is csr

@@ -1,0 +1,41 @@
+// A look at compressed sparse rows before they are viewed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace widemargin {
+
+// Whether a row has a column twice; columns are in [0, width), in any order.
+inline bool has_repeats(const std::int64_t* indices, const std::int64_t* pointers,
+                        std::int64_t count, std::int64_t width) {
+  std::vector<std::int64_t> last(static_cast<std::size_t>(width), -1);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t p = pointers[i]; p < pointers[i + 1]; ++p) {
+      std::int64_t& seen = last[static_cast<std::size_t>(indices[p])];
+      if (seen == i) return true;
+      seen = i;
+    }
+  }
+  return false;
+}
+
+// Whether every row that stores all columns stores them in order: it can then be read without its
+// indices. Said of matrices with few such rows only after a look that is not worth it: false.
+template <class Index>
+bool whole_rows_in_order(const Index* indices, const Index* pointers, std::int64_t count,
+                         std::int64_t width) {
+  if (2 * static_cast<std::int64_t>(pointers[count] - pointers[0]) < count * width) return false;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (static_cast<std::int64_t>(pointers[i + 1] - pointers[i]) != width) continue;
+    const Index* at = indices + pointers[i];
+    Index wrong = 0;
+    for (Index j = 0; j < static_cast<Index>(width); ++j) {
+      wrong |= at[j] ^ j;
+    }
+    if (wrong != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace widemargin
