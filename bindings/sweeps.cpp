@@ -81,6 +81,38 @@ void register_sweeps(nb::module_& m) {
       nb::arg("budget"), nb::arg("seed"));
 
   m.def(
+      "dual_sweeps",
+      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
+         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
+         double residual, double b, double rho, double shrink_low, double shrink_high,
+         std::int64_t visits, double wanted, std::uint64_t seed) {
+        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
+        SweepReport report;
+        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
+        std::int64_t visited = 0;
+        {
+          nb::gil_scoped_release release;
+          const BinaryData data{y.data(), cost.data(), norms.data()};
+          ShrinkBounds bounds{shrink_low, shrink_high};
+          visited = std::visit(
+              [&](const auto& rows) {
+                return with_loss(loss, [&](auto kind) {
+                  return dual_sweeps<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
+                                                     bounds, visits, wanted, seed, report);
+                });
+              },
+              handle.view);
+        }
+        return std::tuple(visited, iterate.active_count, iterate.residual, report.largest_gradient,
+                          report.smallest_gradient, report.gap_estimate);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
+      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
+      nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("visits"), nb::arg("wanted"),
+      nb::arg("seed"));
+
+  m.def(
       "extrapolate",
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
          MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,

@@ -25,11 +25,10 @@ struct Logistic {
   static double clip(double alpha, double c) { return std::clamp(alpha, 0.0, c); }
 
   static double dual_term(double alpha, double c) {
+    // 0 log 0 = 0 comes out of the finite log; without cost both shares are taken as zero.
+    const double share = c > 0.0 ? 1.0 / c : 0.0;
     const double rest = c - alpha;
-    double sum = 0.0;
-    if (alpha > 0.0) sum -= alpha * std::log(alpha / c);
-    if (rest > 0.0) sum -= rest * std::log(rest / c);
-    return sum;
+    return -(alpha * log_positive(alpha * share) + rest * log_positive(rest * share));
   }
   static double dual_slope(double alpha, double c) { return std::log(alpha / (c - alpha)); }
   static double dual_curvature(double alpha, double c) { return c / (alpha * (c - alpha)); }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -183,6 +184,33 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
   iterate.residual = residual;
   report.next = stop;
   return report;
+}
+
+// Sweeps over the active examples again and again, shrinking by what the sweep before saw, until at
+// least `visits` examples were visited, the gap seen is at most `wanted`, or none is left: where
+// few are active, a call a sweep would cost more than the sweep. Returns the visits; `report` and
+// `bounds` are those of the last sweep.
+template <class Loss, class Rows>
+std::int64_t dual_sweeps(const Rows& rows, const BinaryData& data, DualIterate& iterate,
+                         const Multiplier& multiplier, ShrinkBounds& bounds, std::int64_t visits,
+                         double wanted, std::uint64_t seed, SweepReport& report) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<std::int64_t> blocks;
+  Random random{seed};
+  std::int64_t visited = 0;
+  do {
+    visited += iterate.active_count;
+    blocks.resize(static_cast<std::size_t>(block_count(iterate.active_count)));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    const auto count = static_cast<std::int64_t>(blocks.size());
+    shuffle(blocks.data(), count, random());
+    report = dual_sweep<Loss>(rows, data, iterate, multiplier, bounds, blocks.data(), 0, count,
+                              random());
+    iterate.active_count = compact(iterate.active, iterate.active_count);
+    bounds.high = report.largest_gradient > 0.0 ? report.largest_gradient : infinity;
+    bounds.low = report.smallest_gradient < 0.0 ? report.smallest_gradient : -infinity;
+  } while (visited < visits && report.gap_estimate > wanted && iterate.active_count > 0);
+  return visited;
 }
 
 // Exact line search from `alpha` along the last sweep, alpha - alpha_before: its image w - w_before

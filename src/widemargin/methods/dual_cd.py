@@ -126,21 +126,14 @@ class DualCD:
         beside it and steps can be counted against ``max_iter``.
         """
         problem = state.problem
-        visited = 0
-        while True:
-            # 1) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
-            visited += state.active
-            largest, smallest, gap = self._sweep(state)
-            if state.rho > 0.0:
-                state.b += state.rho * state.residual
-                gap += state.rho * state.residual**2
-            # 2) shrink by what it saw
-            state.shrink_high = largest if largest > 0.0 else np.inf
-            state.shrink_low = smallest if smallest < 0.0 else -np.inf
-            done = gap <= 0.5 * state.settings.tol * state.primal or state.active == 0
-            if done or 4 * visited >= state.count or state.rho > 0.0:
-                break
-            problem.rows.checkpoint()
+        # 1) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
+        visited, largest, smallest, gap = self._sweeps(state)
+        if state.rho > 0.0:
+            state.b += state.rho * state.residual
+            gap += state.rho * state.residual**2
+        # 2) shrink by what it saw
+        state.shrink_high = largest if largest > 0.0 else np.inf
+        state.shrink_low = smallest if smallest < 0.0 else -np.inf
         settled = state.passes >= _SETTLED
         state.passes += visited / max(1, state.count)
 
@@ -183,14 +176,36 @@ class DualCD:
         state.steps += 1
         return state.rho > 0.0 and state.steps % _REOPEN == 0
 
-    def _sweep(self, state: DualCDState) -> tuple[float, float, float]:
-        """Visit every active example once; return the extreme gradients and the gap seen."""
+    def _sweeps(self, state: DualCDState) -> tuple[int, float, float, float]:
+        """Visit every active example, again while they are few.
+
+        Returns the visits, and what the last sweep saw: the extreme gradients and the gap.
+        """
+        seed = int(state.random.integers(2**63))
+        if state.active * state.mean_entries > _ENTRIES_PER_CALL:
+            return self._long_sweep(state, seed)
+        visits = 0 if state.rho > 0.0 else -(-state.count // 4)
+        visits = min(visits, int(_ENTRIES_PER_CALL / state.mean_entries))
+        visited, state.active, state.residual, *seen = core.dual_sweeps(
+            *self._arrays(state),
+            state.active,
+            state.residual,
+            state.b,
+            state.rho,
+            state.shrink_low,
+            state.shrink_high,
+            visits,
+            0.5 * state.settings.tol * state.primal,
+            seed,
+        )
+        return visited, *seen
+
+    def _long_sweep(self, state: DualCDState, seed: int) -> tuple[int, float, float, float]:
+        """Visit every active example once, in calls short enough for interrupts between them."""
         count = state.active
         blocks = np.arange(-(-count // core.block_length))
-        seed = int(state.random.integers(2**63))
         core.shuffle(blocks, blocks.size, seed)
         largest, smallest, gap, position = -np.inf, np.inf, 0.0, 0
-        # In calls short enough for interrupts to be seen between them.
         while position < blocks.size:
             position, state.residual, high, low, part = core.dual_sweep(
                 *self._arrays(state),
@@ -209,7 +224,7 @@ class DualCD:
             if position < blocks.size:
                 state.problem.rows.checkpoint()
         state.active = core.compact(state.members, count)
-        return largest, smallest, gap
+        return count, largest, smallest, gap
 
     def _extrapolate(self, state: DualCDState) -> None:
         problem = state.problem
