@@ -242,3 +242,9 @@ def test_a_C_out_of_the_question_is_solved_coarsely() -> None:
     # 4 is coarse since 2 was far below; 8 too, but turns out to be good, and is solved again.
     assert asked == [(1, 1e-3), (2, 1e-3), (4, 0.1), (8, 0.1), (8, 1e-3), (16, 1e-3)]
     assert [float(s[0]) for s in search.scores] == [0.9, 0.8, 0.7, 0.95, 0.9]
+
+
+def test_beyond_a_C_without_errors_nothing_can_be_better() -> None:
+    search = Search(Cs=[1.0], scores=[np.array([1.0, 1.0])], best_score=1.0)
+    assert search.far_below(0.1)
+    assert not Search(Cs=[1.0], scores=[np.array([0.9])], best_score=0.9).far_below(0.1)

@@ -152,3 +152,24 @@ def test_log_is_accurate() -> None:
         exact = -p[i] * np.log(p[i]) - (rest * np.log(rest) if rest > 0 else 0.0)
         worst = max(worst, abs(totals[2, 0] - exact) / max(exact, 1e-300))
     assert worst < 1e-14
+
+
+def test_the_hessians_are_solved_where_few_examples_have_curvature() -> None:
+    """At large C, a step is a gradient and the matrices; the answer is that of other steps."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 20))
+    y = np.sign(X[:, 0] + 0.05 * random.normal(size=3000))
+    signed = np.zeros((3000, 4))
+    signed[:, :3] = y[:, None] * (random.random((3000, 3)) < 0.7)
+    problem = StackedProblem(Rows.of(X), signed, 100.0, LOSSES["squared_hinge"], False)
+    solution = run(problem, choice_of("newton", StackedProblem), tol=1e-10)
+    preconditioner = problem.products.preconditioner
+    assert preconditioner.exact
+    assert 0.0 < preconditioner.passes < 1.5
+    for lane in range(3):
+        single = BinaryProblem(
+            Rows.of(X), np.sign(signed[:, lane] + 0.1 * y), 100.0 * np.abs(signed[:, lane]),
+            LOSSES["squared_hinge"], False,
+        )  # fmt: skip
+        alone = run(single, choice_of("newton", BinaryProblem), tol=1e-10)
+        np.testing.assert_allclose(solution.w[:, lane], alone.w, rtol=1e-4, atol=1e-5)

@@ -28,6 +28,9 @@ _MOST_STEPS = 60
 _RENEW = 4
 """Conjugate gradient steps above which the matrix is made anew, from more examples."""
 
+_FEWEST_STEPS = 2
+"""Conjugate gradient steps that are to be expected at least."""
+
 _FAR = 100
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
@@ -37,7 +40,9 @@ class Preconditioner:
     """(I + C K)⁻¹ with K the curvature at C = 1, or its diagonal where weights are many.
 
     K starts as the mean over the lanes on a sample of the examples. Where that leaves too many
-    steps, the sample grows to all examples, and at last every lane gets a matrix of its own.
+    steps, the sample grows to all examples, and at last every lane gets a matrix of its own. Where
+    few examples have any curvature, as with the squared hinge at large C, the Hessians themselves
+    are cheap: then the system is solved, and there is nothing left for conjugate gradients to do.
     """
 
     sample: int = _SAMPLE_PER_WEIGHT
@@ -46,6 +51,9 @@ class Preconditioner:
     factor_C: float = 0.0
     diagonal: Vector | None = None
     steps: int = 0
+    exact: bool = False
+    passes: float = 0.0
+    """What the latest matrices took; one over all examples, of a lane or of the mean, is one."""
 
     def prepare(self, problem: StackedProblem, curvature: Stack) -> None:
         """Make ready for the problem's C and for these curvatures."""
@@ -56,11 +64,24 @@ class Preconditioner:
             if problem.free_intercept:
                 self.diagonal = np.append(self.diagonal, mean.sum() + 1e-12)
             return
+        # One lane speaks for the others: folds are much alike.
+        active, count = int(np.count_nonzero(curvature[:, 0])), max(1, problem.rows.count)
+        expected = max(self.steps, _FEWEST_STEPS) * _product_cost(problem)
+        self.exact = problem.used * _matrix_cost(problem, active, side) <= expected
+        if self.exact:
+            self.passes = problem.used * active / count
+            self.matrices = self._of_lanes(problem, curvature)
+            self.factors = [_factor(problem, K) for K in self.matrices]
+            self.factor_C = problem.C
+            return
         stale = self.steps > _RENEW
         if stale and self._cheap_beside(problem, side, self.steps - 2):
             self.sample *= 4
         fresh = not self.matrices or stale or self._cheap_beside(problem, side, 1)
+        self.passes = 0.0
         if fresh:
+            lanes = problem.used if self._of_each_lane(problem, side) else 1
+            self.passes = lanes * self._rows_used(problem, side) / count
             self.matrices = self._curvatures(problem, curvature, side)
         if fresh or self.factor_C != problem.C:
             self.factors = [_factor(problem, K) for K in self.matrices]
@@ -74,20 +95,24 @@ class Preconditioner:
 
     def _cheap_beside(self, problem: StackedProblem, side: int, products: int) -> bool:
         """Whether new matrices and factors cost less than so many products with the data."""
-        rows = problem.rows
-        mean = rows.view.nonzeros / max(1, rows.count)
-        matrix = self._rows_used(problem, side) * min(0.6 * mean * mean, 0.06 * side * side)
         count = problem.used if self._of_each_lane(problem, side) else 1
-        product = 0.3 * rows.view.nonzeros * problem.lanes
-        return count * (matrix + 0.05 * side**3 / 3) <= products * product
+        cost = count * _matrix_cost(problem, self._rows_used(problem, side), side)
+        return cost <= products * _product_cost(problem)
+
+    def _of_lanes(self, problem: StackedProblem, curvature: Stack) -> list[NDArray[np.float64]]:
+        rows, free = problem.rows, problem.free_intercept
+        work = [
+            lambda lane=lane: rows.gram(curvature[:, lane] / problem.C, free)
+            for lane in range(problem.used)
+        ]
+        return in_threads(work, problem.threads)
 
     def _curvatures(
         self, problem: StackedProblem, curvature: Stack, side: int
     ) -> list[NDArray[np.float64]]:
         rows, used, free = problem.rows, problem.used, problem.free_intercept
         if self._of_each_lane(problem, side):
-            work = [lambda l=l: rows.gram(curvature[:, l] / problem.C, free) for l in range(used)]  # noqa: E741
-            return in_threads(work, problem.threads)
+            return self._of_lanes(problem, curvature)
         size = self._rows_used(problem, side)
         scale = rows.count / size / used / problem.C
         if size == rows.count:
@@ -105,6 +130,17 @@ class Preconditioner:
         for lane, factor in enumerate(self.factors):
             z[:, lane] = dpotrs(factor, r[:, lane], lower=0)[0]
         return z
+
+
+def _matrix_cost(problem: StackedProblem, examples: int, side: int) -> float:
+    """Predict the nanoseconds of a matrix over so many examples, and of its factor."""
+    mean = problem.rows.view.nonzeros / max(1, problem.rows.count)
+    return examples * min(0.6 * mean * mean, 0.06 * side * side) + 0.05 * side**3 / 3
+
+
+def _product_cost(problem: StackedProblem) -> float:
+    """Predict the nanoseconds of a product with the Hessians of all lanes."""
+    return 0.3 * problem.rows.view.nonzeros * problem.lanes
 
 
 def _factor(problem: StackedProblem, K: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -198,11 +234,12 @@ class StackedNewton:
         direction, residual, steps = _conjugate_gradients(
             problem, state.curvature, -gradient, state.preconditioner, accuracy
         )
-        state.preconditioner.steps = steps
+        if not state.preconditioner.exact:
+            state.preconditioner.steps = steps
         p = np.ascontiguousarray(direction[: problem.rows.weights])
         p_b = direction[-1].copy() if problem.free_intercept else np.zeros(problem.lanes)
         slopes = problem.scores(p)
-        state.passes += 1 + steps
+        state.passes += 1 + steps + state.preconditioner.passes
         # 3) step
         at_zero = np.einsum("jl,jl->l", gradient, direction)
         if not (at_zero < 0.0).any():
@@ -274,6 +311,8 @@ def _conjugate_gradients(
 ) -> tuple[Stack, Stack, int]:
     """Solve all lanes together; a lane that is done waits for the others."""
     weights, zero = problem.rows.weights, np.zeros(problem.lanes)
+    if preconditioner.exact:
+        return preconditioner.apply(right), np.zeros_like(right), 0
     p, r = np.zeros_like(right), right.copy()
     z = preconditioner.apply(r)
     d, rz = z, np.einsum("jl,jl->l", r, z)

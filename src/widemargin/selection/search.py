@@ -86,9 +86,14 @@ class Search:
             setattr(self, name, [column[place] for place in order])
 
     def far_below(self, slack: float, scores: Vector | None = None) -> bool:
-        """Whether scores, by default the latest, are below the best ones by more than slack."""
+        """Whether scores, by default the latest, are below the best ones by more than slack.
+
+        Or if the best ones are without an error: of equal ones the smallest C is taken.
+        """
         if not self.Cs:
             return False
+        if self.best_score >= 1.0:
+            return True
         mean = float(np.mean(self.scores[-1] if scores is None else scores))
         return mean < self.best_score - slack
 
