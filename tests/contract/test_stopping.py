@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from oracle import INTERCEPTS, LOSSES, PAIRS, SERVES, Oracle, estimator, make_data
-from widemargin import Certificate
+from widemargin import Certificate, LinearSVC, LinearSVCCV, RobustSVCCV
 
 NUMBER = r"[0-9.]+(?:e[+-]?[0-9]+)?"
 WARNING = re.compile(
@@ -283,3 +283,23 @@ def test_no_answer_is_further_from_the_optimum_than_its_objective() -> None:
     """A dual value below zero, as after one step, says nothing that is not known already."""
     certificate = Certificate(primal=2.0, dual=-100.0)
     assert str(certificate).endswith("within 100 % of the optimum")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(max_iter=1, tol=1e-12),
+        LinearSVC("hinge", multi_class="weston_watkins", max_iter=1, tol=1e-12),
+        LinearSVCCV(Cs=[10.0], max_iter=1, tol=1e-12),
+        LinearSVCCV(Cs=[1.0], certify=0.5, fit_intercept=False, max_iter=1, tol=1e-12),
+        RobustSVCCV([0.1], max_iter=1, tol=1e-12),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_warnings_point_to_the_caller(model: Any) -> None:
+    X, y = make_data((120, 5))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert caught
+    assert {entry.filename for entry in caught} == {__file__}

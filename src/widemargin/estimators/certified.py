@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators.one_vs_rest import solve_all
+from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.problem import Problem
 from widemargin.run import Record, Solution, Status
@@ -91,7 +90,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
                     f"{names[worst]!r}: {message}"
                 )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn_of_shortfall(message)
 
     @property
     def certificates_(self) -> list[Certificate]:

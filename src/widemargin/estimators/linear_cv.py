@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,6 +21,7 @@ from widemargin.data.validation import (
 )
 from widemargin.estimators.arguments import check_number, check_positive
 from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.methods.auto_binary import SMALL_PROBLEM
 from widemargin.methods.stacked_newton import LARGEST_FACTORISED
 from widemargin.problems.certificate import Certificate
@@ -270,11 +269,9 @@ class LinearClassifierCV(LinearClassifier):
         best = search.best
         gap = Certificate(search.primal[best].sum(), search.dual[best].sum()).relative_gap
         if gap > SOLVED_TO * tol and search.reason not in CUT_SHORT:
-            warnings.warn(
+            warn_of_shortfall(
                 f"the folds reached a gap of {gap:.1g} at C = {search.Cs[best]:g}, where "
-                f"search_tol asks for {SOLVED_TO * tol:g}; raise max_iter to come nearer",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"search_tol asks for {SOLVED_TO * tol:g}; raise max_iter to come nearer"
             )
 
     def _fitted(self, folds: Folds, w: Vector, b: Vector) -> LinearClassifier:

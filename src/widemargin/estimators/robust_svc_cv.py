@@ -23,6 +23,7 @@ from widemargin.data.validation import (
     encode_labels,
 )
 from widemargin.estimators.robust_svc import RobustSVC
+from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.interrupt import Interrupt
 from widemargin.problems.norms import dual_norm, norm_of
 from widemargin.run import Record
@@ -223,11 +224,9 @@ class RobustSVCCV(RobustSVC):
                     self.stopped_ = CUT_SHORT[0 if watch.requested else 1]
                     break
         if short:
-            warnings.warn(
+            warn_of_shortfall(
                 f"{short} of {len(scores) * len(splits)} fits of the folds did not reach tol; "
-                "the scores may not be exact",
-                ConvergenceWarning,
-                stacklevel=3,
+                "the scores may not be exact"
             )
         self.radii_, self.scores_ = radii[: len(scores)], np.array(scores)
 
