@@ -94,21 +94,31 @@ void register_losses(nb::module_& m) {
       },
       nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("scores"), nb::arg("b"));
   m.def(
-      "proximal_terms",
+      "proximal_alpha",
       [](Vector y, Vector cost, Vector center, double h, Vector scores, double b,
-         MutableVector alpha, MutableVector curvature) {
+         MutableVector alpha) {
         const auto n = static_cast<std::int64_t>(y.shape(0));
         require_length(cost, n, "cost");
         require_length(center, n, "center");
         require_length(scores, n, "scores");
         require_length(alpha, n, "alpha");
-        require_length(curvature, n, "curvature");
         nb::gil_scoped_release release;
         const ProximalHinge loss{y.data(), cost.data(), center.data(), h};
-        return proximal_terms(loss, scores.data(), b, alpha.data(), curvature.data(), n);
+        return proximal_alpha(loss, scores.data(), b, alpha.data(), n);
       },
       nb::arg("y"), nb::arg("cost"), nb::arg("center"), nb::arg("h"), nb::arg("scores"),
-      nb::arg("b"), nb::arg("alpha").noconvert(), nb::arg("curvature").noconvert());
+      nb::arg("b"), nb::arg("alpha").noconvert());
+
+  m.def(
+      "proximal_curvature",
+      [](Vector cost, double h, Vector alpha, MutableVector curvature) {
+        const auto n = static_cast<std::int64_t>(cost.shape(0));
+        require_length(alpha, n, "alpha");
+        require_length(curvature, n, "curvature");
+        nb::gil_scoped_release release;
+        proximal_curvature(cost.data(), h, alpha.data(), curvature.data(), n);
+      },
+      nb::arg("cost"), nb::arg("h"), nb::arg("alpha"), nb::arg("curvature").noconvert());
   m.def(
       "proximal_derivatives_along",
       [](Vector y, Vector cost, Vector center, double h, Vector scores, double b, Vector slopes,

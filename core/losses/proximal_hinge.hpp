@@ -24,19 +24,25 @@ struct ProximalHinge {
   double unclipped(std::int64_t i, double m) const { return center[i] + (1.0 - m) * cost[i] / h; }
 };
 
-// Dual variables and curvatures at the scores; returns the number of examples with curvature.
-inline std::int64_t proximal_terms(const ProximalHinge& loss, const double* scores, double b,
-                                   double* alpha, double* curvature, std::int64_t count) {
+// The dual point that belongs to the margins; returns how many examples lie inside the interval.
+inline std::int64_t proximal_alpha(const ProximalHinge& loss, const double* scores, double b,
+                                   double* alpha, std::int64_t count) {
   std::int64_t inside = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double c = loss.cost[i];
     const double a = loss.unclipped(i, loss.y[i] * (scores[i] + b));
-    const bool in = a > 0.0 && a < c;
     alpha[i] = std::clamp(a, 0.0, c);
-    curvature[i] = in ? c / loss.h : 0.0;
-    inside += in;
+    inside += a > 0.0 && a < c;
   }
   return inside;
+}
+
+// The curvature there: only inside the interval is the dual variable inside its box.
+inline void proximal_curvature(const double* cost, double h, const double* alpha, double* curvature,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    curvature[i] = alpha[i] > 0.0 && alpha[i] < cost[i] ? cost[i] / h : 0.0;
+  }
 }
 
 // Derivatives of t -> sum_i psi_i(y_i (scores_i + b + t (slopes_i + slope_b))).

@@ -209,6 +209,35 @@ def test_best_intercept(loss: str, seed: int) -> None:
         assert total <= searched_minimum(loss, y, c, scores) * (1 + 1e-10) + 1e-12
 
 
+@pytest.mark.parametrize("kind", ["even", "sorted", "uneven", "ties", "few positive", "one heavy"])
+def test_best_hinge_intercept_of_many(kind: str) -> None:
+    """A sample brackets the quantile, rightly or not; the answer is that of a sort."""
+    random = np.random.default_rng(7)
+    n = 50_000
+    y = np.where(random.random(n) < (0.001 if kind == "few positive" else 0.4), 1.0, -1.0)
+    c, scores = np.ones(n), random.normal(size=n)
+    if kind == "sorted":
+        order = np.argsort(y - scores)
+        y, scores = y[order], scores[order]
+    elif kind == "uneven":
+        c = random.exponential(size=n) ** 4 * (random.random(n) < 0.7)
+    elif kind == "ties":
+        scores = np.round(scores)
+    elif kind == "one heavy":
+        c[random.integers(n)] = 1e6  # between the rows that are sampled
+    places = y - scores
+    order = np.argsort(places, kind="stable")
+    level = c[y > 0].sum()
+    expected = places[order][np.searchsorted(np.cumsum(c[order]), level * (1.0 - 1e-12))]
+    loss = OURS["hinge"]
+    got = loss.best_intercept(y, c, scores, 0.0)
+    assert loss.total(y, c, scores, got) == pytest.approx(
+        loss.total(y, c, scores, expected), rel=1e-12
+    )
+    if kind != "ties":
+        assert got == pytest.approx(expected, abs=1e-3)
+
+
 @pytest.mark.parametrize("ratio", [1e-8, 1.0, 1e8])
 def test_best_intercept_of_unequal_classes(loss: str, ratio: float) -> None:
     """All scores zero: the answer is known in closed form."""

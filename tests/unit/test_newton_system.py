@@ -81,3 +81,23 @@ def test_no_sample_of_few_examples() -> None:
     system = NewtonSystem()
     system._factorise_sample(problem, problem.cost)
     assert system.factor is None
+
+
+@pytest.mark.parametrize("free_intercept", [False, True])
+def test_a_matrix_without_factor_is_left_whole(free_intercept: bool) -> None:
+    _, problem = problem_of(False, free_intercept)
+    side = 6 + free_intercept
+    matrix = np.random.default_rng(0).standard_normal((side, side))
+    matrix += matrix.T
+    matrix[0, 0] = -50.0
+    expected = matrix.copy()
+    np.einsum("ii->i", expected)[:6] += 1.0
+    system = NewtonSystem()
+    assert not system._factorise(problem, matrix)
+    assert system.factor is None
+    np.testing.assert_allclose(matrix, expected, rtol=1e-9)
+    good = expected @ expected.T
+    assert system._factorise(problem, good.copy())
+    np.einsum("ii->i", good)[:6] += 1.0
+    factor = np.triu(system.factor)
+    np.testing.assert_allclose(factor.T @ factor, good, rtol=1e-8)

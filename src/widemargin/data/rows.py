@@ -90,12 +90,17 @@ class Rows:
     @property
     def norms(self) -> Vector:
         """Squared Euclidean norm of each row, with the constant feature if there is one."""
-        if "norms" not in self._kept:
+        norms = self._kept.get("norms")
+        if norms is None:
             norms = np.empty(self.count)
             for begin, end in self.pieces():
                 self.view.squared_norms(norms, begin, end)
             self._kept["norms"] = norms
-        return self._kept["norms"]
+        return norms
+
+    def forget_norms(self) -> None:
+        """Let the memory of the norms go; who asks for them again has them computed again."""
+        self._kept.pop("norms", None)
 
     def is_finite(self) -> bool:
         """Whether every value is finite and no row's squared norm overflows."""

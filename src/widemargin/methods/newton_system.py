@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from widemargin.kernels import core
 from widemargin.problems.binary import BinaryProblem
 
 Vector = NDArray[np.float64]
@@ -128,14 +129,26 @@ class NewtonSystem:
         return np.asarray(dpotrs(self.factor, right, lower=0)[0])
 
     def _factorise(self, problem: BinaryProblem, matrix: NDArray[np.float64]) -> bool:
-        """Add the penalty to Σ h_i x_i x_iᵀ, in place, and keep the factor if there is one."""
-        np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
+        """Add the penalty to Σ h_i x_i x_iᵀ and factorise it in place, if it can be.
+
+        If not, the matrix is left as it was, with the penalty.
+        """
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal[: problem.rows.weights] += 1.0
         if problem.free_intercept:
             # Where no example has curvature the intercept would have none either.
             matrix[-1, -1] += 1e-10 * (1.0 + matrix[-1, -1])
-        factor, info = dpotrf(matrix, lower=0)
-        self.factor = factor if info == 0 else None
-        return info == 0
+        kept = diagonal.copy()
+        factor, info = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+        if info == 0:
+            self.factor = factor
+            return True
+        # Only the lower triangle was written to: the other one says what was there.
+        self.factor = None
+        matrix[:] = np.triu(matrix, 1)
+        core.symmetrise(matrix)
+        diagonal[:] = kept
+        return False
 
     def _factorise_sample(self, problem: BinaryProblem, curvature: Vector) -> None:
         """Renew the factor from a sample of the examples, where that is much less work than all.

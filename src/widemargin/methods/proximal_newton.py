@@ -90,6 +90,7 @@ class ProximalNewton:
         self, problem: BinaryProblem, warm: Point | None, settings: Settings
     ) -> ProximalNewtonState:
         """Start at w = 0 on a sample, or at the warm point on all examples."""
+        problem.rows.forget_norms()  # sweeps may have wanted them; steps do not
         point = problem.cold_point() if warm is None else warm
         stages: list[NDArray[np.int64] | None] = (
             [None] if warm is not None else growing_samples(problem, settings.seed)
@@ -119,11 +120,12 @@ class ProximalNewton:
         y, cost, rows = problem.y, problem.cost, problem.rows
         share = rows.count / state.whole.rows.count
 
-        # 1) dual variables and curvature; the gradient changes only by what moved
-        alpha, curvature = np.empty(rows.count), np.empty(rows.count)
+        # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
+        # examples are what memory goes to: none is made before the one it replaces is let go.
+        alpha = np.empty(rows.count)
         while True:
-            state.active = core.proximal_terms(
-                y, cost, state.center, state.h, state.scores, state.b, alpha, curvature
+            state.active = core.proximal_alpha(
+                y, cost, state.center, state.h, state.scores, state.b, alpha
             )
             # With nobody in the corner the intercept would have no curvature at all.
             if state.active > 0 or state.h > 1e6:
@@ -131,6 +133,8 @@ class ProximalNewton:
             state.h *= 4.0
         state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
         state.alpha = alpha
+        curvature = np.empty(rows.count)
+        core.proximal_curvature(cost, state.h, alpha, curvature)
         gradient = state.w - state.combination
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
 
@@ -161,8 +165,7 @@ class ProximalNewton:
         step = line_search(derivatives, at_zero)
 
         # 3) move, and take the dual point of the linearised conditions: w(α) = w + p, but for what
-        # is clipped. In place: vectors over the examples are what memory goes to, and there is no
-        # checkpoint before the scores belong to the weights again.
+        # is clipped. In place: no checkpoint comes before the scores belong to the weights again.
         core.proximal_move(
             y, cost, state.center, state.h, state.scores, state.b, slopes, direction_b, step
         )
