@@ -20,8 +20,7 @@ void take_active(BlockIterate& iterate, const MutableIndexVector& active, std::i
 
 void require_trail(const MulticlassCore& core, const BlockTrail& trail) {
   const MulticlassData& data = core.data();
-  if (trail.before.rows() != core.rows_count() ||
-      static_cast<std::int64_t>(trail.weights.size()) != data.features * data.stride()) {
+  if (trail.rows() != core.rows_count() || trail.size() != data.features * data.stride()) {
     throw std::invalid_argument("the trail of another problem");
   }
 }
@@ -162,7 +161,8 @@ void register_multiclass(nb::module_& m) {
       .def(
           "restart",
           [](BlockTrail& trail, const BlockDuals& duals, Matrix weights, Vector residual) {
-            if (duals.rows() != trail.before.rows() || weights.size() != trail.weights.size() ||
+            if (duals.rows() != trail.rows() ||
+                static_cast<std::int64_t>(weights.size()) != trail.size() ||
                 residual.size() != trail.residual.size()) {
               throw std::invalid_argument("the trail of another problem");
             }
@@ -176,7 +176,7 @@ void register_multiclass(nb::module_& m) {
             const auto room = static_cast<std::int64_t>(examples.shape(0));
             if (count < 0 || count > room) throw std::invalid_argument("active set out of range");
             for (std::int64_t t = 0; t < count; ++t) {
-              if (examples.data()[t] < 0 || examples.data()[t] >= trail.before.rows()) {
+              if (examples.data()[t] < 0 || examples.data()[t] >= trail.rows()) {
                 throw std::invalid_argument("an example is out of range");
               }
             }

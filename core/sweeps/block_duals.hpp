@@ -14,13 +14,14 @@ namespace widemargin {
 
 class BlockDuals {
  public:
-  // Lists that could never fill this many bytes get their room once and for all.
+  // Most lists stay this short, and lie side by side unless examples are very many.
+  static constexpr std::int64_t usual_room = 5;
   static constexpr std::int64_t roomy_bytes = std::int64_t{1} << 26;
 
   BlockDuals(std::int64_t rows, std::int64_t classes) : lists_(static_cast<std::size_t>(rows)) {
-    const std::int64_t room = classes - 1;
-    if (rows * room * entry_bytes <= roomy_bytes) {
-      const std::int64_t bytes = list_bytes(room);
+    const std::int64_t room = std::min(classes - 1, usual_room);
+    const std::int64_t bytes = list_bytes(room);
+    if (rows * bytes <= roomy_bytes) {
       slab_.resize(static_cast<std::size_t>(rows * bytes));
       for (std::int64_t i = 0; i < rows; ++i) {
         lists_[static_cast<std::size_t>(i)] = {slab_.data() + i * bytes, 0,
@@ -31,8 +32,8 @@ class BlockDuals {
   BlockDuals(const BlockDuals&) = delete;
   BlockDuals& operator=(const BlockDuals&) = delete;
   ~BlockDuals() {
-    if (slab_.empty()) {
-      for (List& list : lists_) std::free(list.bytes);
+    for (List& list : lists_) {
+      if (is_apart(list)) std::free(list.bytes);
     }
   }
 
@@ -48,7 +49,7 @@ class BlockDuals {
   void assign(std::int64_t i, const std::int32_t* classes, const double* values,
               std::int64_t count) {
     List& list = lists_[static_cast<std::size_t>(i)];
-    if (slab_.empty()) {
+    if (count > list.room || is_apart(list)) {
       std::int64_t kept = 0;
       for (std::int64_t m = 0; m < count; ++m) kept += values[m] != 0.0 ? 1 : 0;
       make_room(list, kept);
@@ -104,13 +105,18 @@ class BlockDuals {
   static std::int64_t list_bytes(std::int64_t room) { return (entry_bytes * room + 7) / 8 * 8; }
   const List& list(std::int64_t i) const { return lists_[static_cast<std::size_t>(i)]; }
 
+  // Whether the list has memory of its own.
+  bool is_apart(const List& list) const {
+    return list.bytes < slab_.data() || list.bytes >= slab_.data() + slab_.size();
+  }
+
   // Grows with a little to spare, and gives back what a list has long outgrown.
-  static void make_room(List& list, std::int64_t needed) {
-    if (needed <= list.room && list.room <= 4 * needed + 8) return;
+  void make_room(List& list, std::int64_t needed) {
+    if (needed <= list.room && (list.room <= 4 * needed + 8 || !is_apart(list))) return;
     const std::int64_t room = needed + needed / 4 + 1;
     char* bytes = static_cast<char*>(std::malloc(static_cast<std::size_t>(list_bytes(room))));
     if (bytes == nullptr) throw std::bad_alloc();
-    std::free(list.bytes);
+    if (is_apart(list)) std::free(list.bytes);
     list = {bytes, 0, static_cast<std::int32_t>(room)};
   }
 

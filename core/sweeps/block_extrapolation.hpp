@@ -292,7 +292,7 @@ double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIter
   }
 
   // 4) the mark
-  for (const std::int64_t i : newest.examples) trail.before.copy_from(*iterate.duals, i);
+  for (const std::int64_t i : newest.examples) trail.before().copy_from(*iterate.duals, i);
   std::copy_n(iterate.weights, size, trail.weights.begin());
   std::copy_n(iterate.residual, stride, trail.residual.begin());
   trail.set_span(iterate.active, iterate.active_count);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/class_products.hpp"
@@ -109,25 +110,37 @@ class BlockTrail {
 
   BlockTrail(std::int64_t rows, std::int64_t classes, std::int64_t features, std::int64_t length,
              std::int64_t sweeps_between, std::int64_t least_visits)
-      : before(rows, classes),
-        weights(static_cast<std::size_t>(features * padded_classes(classes))),
-        residual(static_cast<std::size_t>(padded_classes(classes))),
+      : residual(static_cast<std::size_t>(padded_classes(classes))),
         between(sweeps_between),
         least(least_visits),
         most_patience(std::max<std::int64_t>(longest_wait / sweeps_between, 1)),
+        patience(most_patience + 1),
+        rows_(rows),
+        classes_(classes),
+        size_(features * padded_classes(classes)),
         stride_(padded_classes(classes)),
         length_(static_cast<std::size_t>(length)),
         pair_(stride_) {}
 
+  std::int64_t rows() const { return rows_; }
+  std::int64_t size() const { return size_; }  // of the weights
+
+  // Short runs never search: a mark at zero takes no memory before it is asked for.
+  BlockDuals& before() {
+    if (!before_) {
+      before_ = std::make_unique<BlockDuals>(rows_, classes_);
+      weights.resize(static_cast<std::size_t>(size_));
+    }
+    return *before_;
+  }
+
   // Forgets all moves; the mark is here.
   void restart(const BlockDuals& duals, const double* w, const double* r) {
-    for (std::int64_t i = 0; i < duals.rows(); ++i) before.copy_from(duals, i);
+    for (std::int64_t i = 0; i < rows_; ++i) before().copy_from(duals, i);
     std::copy_n(w, weights.size(), weights.begin());
     std::copy_n(r, residual.size(), residual.begin());
     moves.clear();
-    squared = lane_dot(weights.data(), weights.data(), static_cast<std::int64_t>(weights.size()));
-    patience = 1;
-    reach = 0.1;
+    squared = lane_dot(weights.data(), weights.data(), size_);
     visits = 0;
   }
 
@@ -144,7 +157,7 @@ class BlockTrail {
   // Makes room for the newest move; the oldest one is forgotten.
   BlockMove& extend() {
     if (moves.size() < length_) {
-      moves.emplace_back(before.rows(), static_cast<std::int64_t>(weights.size()), stride_);
+      moves.emplace_back(rows_, size_, stride_);
     } else {
       std::rotate(moves.begin(), moves.begin() + 1, moves.end());
     }
@@ -156,24 +169,24 @@ class BlockTrail {
                     const std::vector<std::int64_t>& examples) {
     move.clear();
     for (const std::int64_t i : examples) {
-      if (!now.same(before, i) && pair_.read(now, before, i)) move.add(i, pair_);
+      if (!now.same(before(), i) && pair_.read(now, before(), i)) move.add(i, pair_);
     }
   }
 
-  BlockDuals before;
   std::vector<double> weights, residual;
   std::vector<std::int64_t> span;
   std::vector<BlockMove> moves;
-  double squared = 0.0;       // ||W||^2 at the mark
-  double reach = 0.1;         // factor on the combination that is aimed at
-  std::int64_t visits = 0;    // since the mark
-  std::int64_t between;       // sweeps between two searches that gain enough
-  std::int64_t least;         // visits between two searches
-  std::int64_t patience = 1;  // factor on `between`
+  double squared = 0.0;     // ||W||^2 at the mark
+  double reach = 0.1;       // factor on the combination that is aimed at
+  std::int64_t visits = 0;  // since the mark
+  std::int64_t between;     // sweeps between two searches that gain enough
+  std::int64_t least;       // visits between two searches
   std::int64_t most_patience;
+  std::int64_t patience;  // factor on `between`; the first moves are mostly held back by bounds
 
  private:
-  std::int64_t stride_;
+  std::int64_t rows_, classes_, size_, stride_;
+  std::unique_ptr<BlockDuals> before_;
   std::size_t length_;
   ListedPair pair_;
 };

@@ -83,7 +83,8 @@ class BlockDualCD:
             _SWEEPS_BETWEEN + large,
             int(_SEARCH_AFTER * rows.weights / entries),
         )
-        state.trail.restart(state.duals, state.weights, state.residual)
+        if warm is not None:
+            state.trail.restart(state.duals, state.weights, state.residual)
         return state
 
     def advance(self, state: BlockDualCDState) -> None:
