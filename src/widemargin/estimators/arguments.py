@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
 from widemargin.problems.multiclass import RULES
@@ -43,6 +44,17 @@ def check_flag(name: str, value: Any) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}")
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a run: a number stands for itself, as making a generator of it takes time.
+
+    None draws one from numpy's global generator, a generator from itself.
+    """
+    whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if whole and 0 <= random_state < 2**32:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def margin_loss(name: Any) -> Loss:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.arguments import seed_of
 from widemargin.estimators.one_vs_rest import solve_all
 from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.problems.certificate import Certificate, Point
@@ -57,7 +57,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             max_iter=int(self.max_iter),
             time_limit=self.time_limit,
             callback=self.callback,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed_of(self.random_state),
             n_jobs=n_jobs,
             verbose=bool(self.verbose),
         )

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.validation import (
@@ -19,7 +18,7 @@ from widemargin.data.validation import (
     encode_labels,
     validate_rows,
 )
-from widemargin.estimators.arguments import check_number, check_positive
+from widemargin.estimators.arguments import check_number, check_positive, seed_of
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.methods.auto_binary import SMALL_PROBLEM
@@ -232,7 +231,7 @@ class LinearClassifierCV(LinearClassifier):
             int(self.max_iter),
             self.time_limit,
             effective_n_jobs(self.n_jobs),
-            int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed_of(self.random_state),
             self.callback,
             Coarse(min(COARSE * tol, 0.5), min(int(self.max_iter), COARSE_STEPS), FAR_BELOW + 5 / n)
             if counted and not small
