@@ -48,22 +48,40 @@ def test_equals_the_cold_path(solver: str, loss: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "solver", "factor"),
-    # From nothing, the logistic loss takes three steps on these data; less than one there is not.
-    [("squared_hinge", "auto", 3.0), ("logistic", "auto", 2.3), ("logistic", "dual_cd", 3.0)],
+    ("loss", "solver"), [("squared_hinge", "auto"), ("logistic", "auto"), ("logistic", "dual_cd")]
 )
 @pytest.mark.parametrize("shape", [(2000, 30), (400, 60)])
-def test_warm_starts_save_passes(
-    loss: str, solver: str, factor: float, shape: tuple[int, int]
-) -> None:
+def test_warm_starts_save_passes(loss: str, solver: str, shape: tuple[int, int]) -> None:
+    """Over the whole range a third of the passes, and at no C more than a tenth above the cold."""
     X, y = make_data(shape, seed=5)
     warm, cold = (
         path(X, y, Cs, loss=loss, solver=solver, tol=1e-4, warm=w, max_iter=3000)
         for w in (True, False)
     )
-    assert warm.passes.sum() <= cold.passes.sum() / factor
-    # A step is the least there is; finding the start costs half a pass more.
-    assert (warm.passes <= np.maximum(1.1 * cold.passes, 3.5)).all()
+    assert warm.converged
+    assert warm.passes.sum() <= cold.passes.sum() / 3.0
+    assert (warm.passes <= 1.1 * cold.passes).all()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scores_that_were_left_are_those_of_the_start(
+    loss: str, intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Newton's method begins with scores that were mixed; they are products with the data."""
+    X, y = make_data((300, 12), seed=1)
+    off: list[float] = []
+    remember = Rows.remember
+
+    def checked(rows: Rows, w: Any, scores: Any) -> None:
+        off.append(float(np.abs(scores - X @ w).max()))
+        remember(rows, w, scores)
+
+    monkeypatch.setattr(Rows, "remember", checked)
+    over = path(X, y, Cs, loss=loss, fit_intercept=intercept, tol=1e-6)
+    assert over.converged
+    assert len(off) > 20
+    assert max(off) <= 1e-9
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
@@ -81,7 +99,7 @@ def test_dual_variables_move_on(loss: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert moved.passes.sum() <= 5 / 6 * scaled.passes.sum()
 
 
-@pytest.mark.parametrize(("shape", "factor"), [((2000, 30), 2.2), ((400, 60), 1.1)])
+@pytest.mark.parametrize(("shape", "factor"), [((2000, 30), 2.5), ((400, 60), 1.2)])
 def test_warm_starts_of_the_hinge(shape: tuple[int, int], factor: float) -> None:
     """Sweeps that were enough at the C before are not given up after the first few.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,7 @@ class Rows:
     checkpoint: Callable[[], None] = no_checkpoint
     _kept: dict[str, Vector] = field(default_factory=dict)
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
+    _known: dict[str, tuple[Vector, Vector]] | None = None
 
     @classmethod
     def of(cls, X: Any) -> Rows:
@@ -155,8 +156,25 @@ class Rows:
             yield begin, min(begin + step, count)
             self.checkpoint()
 
+    def remembering(self) -> Rows:
+        """Return the same rows with a memory for the scores of one weight vector."""
+        return replace(self, _known={})
+
+    def remember(self, w: Vector, scores: Vector) -> None:
+        """Keep the scores of weights, if these rows have a memory: neither is copied."""
+        if self._known is not None:
+            self._known["scores"] = (w, scores)
+
+    def known_scores(self, w: Vector) -> Vector | None:
+        """Return a copy of the scores of weights, if they were kept."""
+        known = None if self._known is None else self._known.get("scores")
+        return known[1].copy() if known is not None and np.array_equal(known[0], w) else None
+
     def scores(self, w: Vector) -> Vector:
         """Return x_i · w for every row."""
+        known = self.known_scores(w)
+        if known is not None:
+            return known
         out = np.empty(self.count)
         for begin, end in self.pieces():
             self.view.scores(w, out, begin, end)

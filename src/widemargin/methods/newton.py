@@ -140,6 +140,7 @@ class Newton:
         alpha = slopes
         state.w = state.w + step * direction
         state.b += step * direction_b
+        problem.rows.remember(state.w, state.scores)
         primal = state.primal = problem.primal(state.w, state.b, state.scores)
         if problem is state.whole:
             image = state.w + (1.0 - step) * direction
@@ -172,6 +173,7 @@ class Newton:
             alpha,
         )
         state.w, state.b, state.scores, state.alpha = w, b, scores, alpha
+        problem.rows.remember(w, scores)
         state.passes += 3
         state.finished = not moved
         if moved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,15 +48,15 @@ class Path:
         None for a path over a problem.
     scaling : float
         Value of the constant feature behind a penalised intercept, else 0.
-    starting : float
-        Passes that finding the starting point took at each C but the first, over all problems.
+    starting : ndarray of shape (n_Cs,)
+        Passes that finding the starting points took.
     """
 
     Cs: Vector
     solutions: tuple[tuple[Solution, ...], ...]
     classes: NDArray[Any] | None = None
     scaling: float = 0.0
-    starting: float = 0.0
+    starting: Vector = field(default_factory=lambda: np.zeros(()))
 
     def __len__(self) -> int:
         return self.Cs.size
@@ -96,10 +96,12 @@ class Path:
 
     @property
     def passes(self) -> Vector:
-        """Passes over the data for each C, summed over the problems; certificates not counted."""
-        work = np.array([sum(s.passes for s in row) for row in self.solutions])
-        work[1:] += self.starting
-        return work
+        """Passes over the data for each C, summed over the problems; certificates not counted.
+
+        A pass reads every row once, for a sweep, a product in both directions or a Gram matrix; a
+        Newton step is three: gradient, matrix and the scores of its direction.
+        """
+        return np.array([sum(s.passes for s in row) for row in self.solutions]) + self.starting
 
     @property
     def converged(self) -> bool:
@@ -151,17 +153,20 @@ def along(
     solver: str = "auto",
     warm: bool = True,
     **options: Any,
-) -> Iterator[Solution]:
+) -> Iterator[tuple[Solution, float]]:
     """Solve a problem, whose costs are those at C = 1, at one C after the other.
 
     Each run starts at the weights of the one before, and at its dual variables times the growth of
     C, which are feasible there (WARM, §3). Where the loss is smooth, both first move on along the
-    line through the last two solutions. It ends early after an interrupt or a time limit.
+    last solutions; the passes that this took come with each solution. It ends early after an
+    interrupt or a time limit.
     """
     before: Solution | None = None
     method = ""
     last: tuple[float, Vector] | None = None
-    ahead = Ahead() if isinstance(problem, BinaryProblem) and problem.loss.smooth else None
+    ahead = None
+    if isinstance(problem, BinaryProblem) and problem.loss.smooth and warm:
+        problem, ahead = replace(problem, rows=problem.rows.remembering()), Ahead()
     for place, C in enumerate(Cs):
         here, start = problem.rescaled(float(C)), None
         if before is not None and warm:
@@ -170,14 +175,14 @@ def along(
                 now = (float(Cs[place - 1]), before.alpha)
                 alpha, last = dual_start(here, float(C), now, last), now
             start = Point(before.w, before.b, alpha)
-            if ahead is not None:
-                start = ahead.of(here, start)
+            if ahead is not None and isinstance(here, BinaryProblem):
+                start = ahead.of(here, (float(Cs[place - 1]), before.point), float(C), alpha)
         choice = choice_of(solver, type(problem))
         if isinstance(choice, AutoBinary) and start is not None:
             choice.follow(method)
         before = run(here, choice, warm=start, **options)
         method = before.trace[-1].method if before.iterations > 0 else method
-        yield before
+        yield before, 0.0 if start is None or ahead is None else ahead.passes
         watch = options.get("interrupt")
         if before.status in (Status.INTERRUPTED, Status.TIME_LIMIT) or (watch and watch.requested):
             return
@@ -305,7 +310,7 @@ def path(
         )
     interrupt = Interrupt()
 
-    def whole(place: int) -> list[Solution]:
+    def whole(place: int) -> list[tuple[Solution, float]]:
         callbacks: list[Any] = []
         if callback is not None:
             current = iter(values)
@@ -329,9 +334,8 @@ def path(
         work = [lambda p=p: whole(p) for p in range(len(problems))]
         found = in_threads(work, effective_n_jobs(n_jobs), interrupt)
     common = min(len(solutions) for solutions in found)
-    rows = tuple(tuple(solutions[i] for solutions in found) for i in range(common))
-    smooth = [isinstance(p, BinaryProblem) and p.loss.smooth for p in problems]
-    starting = Ahead.PASSES * sum(smooth) if warm else 0.0
+    rows = tuple(tuple(solutions[i][0] for solutions in found) for i in range(common))
+    starting = np.array([sum(solutions[i][1] for solutions in found) for i in range(common)])
     return Path(values[:common], rows, classes, scaling, starting)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,34 +110,110 @@ def _beyond(last: Vector, before: Vector, ratio: float) -> Vector:
 
 
 class Ahead:
-    """Moves weights on along the last two solutions; costs one product with the data a C."""
+    """Moves a start on along the last solutions, whose scores it has to know.
 
-    PASSES = 0.5
+    Newton's method leaves them, and those of a mixture are the mixed ones; after other methods they
+    cost a pass. The scores of the start are left to the method that takes it.
+
+    The weights move along the line through the last two solutions to the least objective. With
+    three known, there is also the parabola through them over ln C, and a parabola for the dual
+    variables beside the line of `dual_start`. The weights with the smaller P and the dual variables
+    with the larger D are taken; both are known but for what was clipped, since dual variables
+    combine to weights and their mixtures to the same mixtures.
+    """
 
     def __init__(self) -> None:
-        self._last: tuple[Vector, float, Vector] | None = None
+        self.passes = 0.0
+        self._past: list[_Past] = []
 
-    def of(self, problem: Any, point: Point) -> Point:
-        """Return the point moved to where the objective is least on the line."""
-        scores = problem.rows.scores(point.w)
+    def of(
+        self, problem: BinaryProblem, last: tuple[float, Point], C: float, alpha: Vector
+    ) -> Point:
+        """Return where to start at C.
+
+        Parameters
+        ----------
+        problem : BinaryProblem
+            At C.
+        last : tuple of float and Point
+            The C before, and the solution there.
+        C : float
+        alpha : ndarray
+            Dual variables to start from, if nothing better is found.
+        """
+        w, b = last[1].w, float(last[1].b)
+        now = _Past(np.log(last[0]), w, b, self._scores(problem, w), last[1].alpha)
+        self._past = [*self._past[-2:], now]
+        found, scores, value = self._on_line(problem, alpha)
+        problem.rows.remember(found.w, scores)
+        if len(self._past) < 3:
+            return found
+        curved, scores, at = self._on_parabola(problem, float(np.log(C)))
+        if at < value:
+            problem.rows.remember(curved.w, scores)
+        earlier, latest = np.exp([past.place for past in self._past[-2:]])
+        ratio = (C - latest) / (latest - earlier)
+        image = now.w + ratio * (now.w - self._past[-2].w)
+        better = problem.dual(curved.alpha, curved.w) > problem.dual(alpha, image)
+        chosen = curved if at < value else found
+        return Point(chosen.w, chosen.b, curved.alpha if better else alpha)
+
+    def _scores(self, problem: BinaryProblem, w: Vector) -> Vector:
+        """Return the scores of a solution, and count the pass if they were not known."""
+        known = problem.rows.known_scores(w)
+        self.passes = 1.0 if known is None else 0.0
+        return problem.rows.scores(w) if known is None else known
+
+    def _on_line(self, problem: BinaryProblem, alpha: Vector) -> tuple[Point, Vector, float]:
+        """Return the point of the least objective on the line, its scores and the objective."""
+        now = self._past[-1]
         # Before the first solution there is w = 0, the one at C = 0.
-        dw, db, slopes = point.w, point.b, scores
-        if self._last is not None:
-            dw, db, slopes = dw - self._last[0], db - self._last[1], slopes - self._last[2]
-        self._last = (point.w, point.b, scores)
-        wd, dd = float(point.w @ dw), float(dw @ dw)
+        dw, db, slopes = now.w, now.b, now.scores
+        if len(self._past) > 1:
+            before = self._past[-2]
+            dw, db, slopes = dw - before.w, db - before.b, slopes - before.scores
+        wd, dd = float(now.w @ dw), float(dw @ dw)
         loss, y, cost = problem.loss, problem.y, problem.cost
         t = 0.0
         for _ in range(4):
             first, second = core.derivatives_along(
-                loss.name, y, cost, scores, point.b, slopes, db, t
+                loss.name, y, cost, now.scores, now.b, slopes, db, t
             )
             curvature = second + dd
             if not curvature > 0.0:
                 break
             t = min(max(t - (first + wd + t * dd) / curvature, 0.0), 3.0)
-        w, b = point.w + t * dw, point.b + t * db
-        value = 0.5 * float(w @ w) + loss.total(y, cost, scores + t * slopes, b)
-        if value >= problem.primal(point.w, point.b, scores):
-            return point
-        return Point(w, b, point.alpha)
+        w, b, scores = now.w + t * dw, now.b + t * db, now.scores + t * slopes
+        value = problem.primal(w, b, scores)
+        rest = problem.primal(now.w, now.b, now.scores)
+        if value >= rest:
+            return Point(now.w, now.b, alpha), now.scores, rest
+        return Point(w, b, alpha), scores, value
+
+    def _on_parabola(self, problem: BinaryProblem, at: float) -> tuple[Point, Vector, float]:
+        """Return the point on the parabola through the last three, its scores and objective."""
+        places = [past.place for past in self._past]
+        shares = []
+        for k, place in enumerate(places):
+            others = [other for j, other in enumerate(places) if j != k]
+            shares.append(
+                (at - others[0]) * (at - others[1]) / ((place - others[0]) * (place - others[1]))
+            )
+        parts = list(zip(shares, self._past, strict=True))
+        w = np.asarray(sum(share * past.w for share, past in parts))
+        b = sum(share * past.b for share, past in parts)
+        scores = np.asarray(sum(share * past.scores for share, past in parts))
+        alpha = np.asarray(sum(share * past.alpha for share, past in parts))
+        point = Point(w, b, problem.loss.clip(alpha, problem.cost))
+        return point, scores, problem.primal(w, b, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _Past:
+    """A solution with its scores, and ln C."""
+
+    place: float
+    w: Vector
+    b: float
+    scores: Vector
+    alpha: Vector
