@@ -186,7 +186,7 @@ class DualCD:
             return self._long_sweep(state, seed)
         visits = 0 if state.rho > 0.0 else -(-state.count // 4)
         visits = min(visits, int(_ENTRIES_PER_CALL / state.mean_entries))
-        visited, state.active, state.residual, *seen = core.dual_sweeps(
+        visited, state.active, state.residual, largest, smallest, gap = core.dual_sweeps(
             *self._arrays(state),
             state.active,
             state.residual,
@@ -198,7 +198,7 @@ class DualCD:
             0.5 * state.settings.tol * state.primal,
             seed,
         )
-        return visited, *seen
+        return visited, largest, smallest, gap
 
     def _long_sweep(self, state: DualCDState, seed: int) -> tuple[int, float, float, float]:
         """Visit every active example once, in calls short enough for interrupts between them."""
