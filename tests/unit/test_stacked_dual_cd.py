@@ -188,6 +188,24 @@ def test_classes_side_by_side(
     np.testing.assert_allclose(fast.coef_, slow.coef_, atol=1e-2)
 
 
+def test_who_is_solved_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several classes, a smooth loss, no free intercept, and weights that fit into memory."""
+    X, y = several(3)
+
+    def engine(**settings: Any) -> str:
+        model = LinearSVCCV(cv=3, **{"fit_intercept": False, "solver": "dual_cd", **settings})
+        return type(model._engine(model._data(X, y, None, None))).__name__
+
+    assert engine() == "LanedFolds"
+    assert engine(fit_intercept="penalised") == "LanedFolds"
+    assert engine(fit_intercept=True) == "SeparateFolds"
+    assert engine(loss="hinge") == "SeparateFolds"
+    assert engine(certify=0.1) == "SeparateFolds"
+    assert engine(solver="auto") == "StackedFolds"
+    monkeypatch.setattr("widemargin.estimators.linear_cv.MOST_WEIGHTS", 3 * 3 * 30 - 1)
+    assert engine() == "SeparateFolds"
+
+
 @pytest.mark.parametrize("estimator", [LinearSVCCV, LogisticRegressionCV])
 def test_the_search_goes_on(estimator: Any) -> None:
     X, y = several(5, 2)

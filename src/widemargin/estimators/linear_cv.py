@@ -25,7 +25,7 @@ from widemargin.methods.auto_binary import SMALL_PROBLEM
 from widemargin.methods.stacked_newton import LARGEST_FACTORISED
 from widemargin.problems.certificate import Certificate
 from widemargin.selection.folds import Engine, Folds, StackedFolds
-from widemargin.selection.laned_folds import FEWEST_CLASSES, LanedFolds
+from widemargin.selection.laned_folds import FEWEST_CLASSES, MOST_WEIGHTS, LanedFolds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
@@ -213,6 +213,7 @@ class LinearClassifierCV(LinearClassifier):
             folds.loss.smooth
             and not folds.free_intercept
             and self.solver in ("auto", "dual_cd")
+            and folds.rows.weights * len(folds.splits) <= MOST_WEIGHTS / len(folds.positives)
             and len(folds.positives) >= FEWEST_CLASSES
             and self.certify is None
         ):

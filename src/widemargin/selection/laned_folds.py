@@ -24,6 +24,9 @@ Vector = NDArray[np.float64]
 FEWEST_CLASSES = 3
 """Classes from which side by side is faster than one by one."""
 
+MOST_WEIGHTS = 60_000_000
+"""Weights of all folds and classes up to which they are kept side by side: four copies, 2 GB."""
+
 _SWEEPS_TOGETHER = 12
 """Sweeps after which the classes that are not done go on alone: few are left, and each can leave
 out more examples than all together."""
