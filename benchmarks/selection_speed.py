@@ -150,8 +150,8 @@ def report(rows: list[dict[str, Any]]) -> None:
         "its own. scikit-learn is compared by CPU seconds, from `selection_rivals.csv`; ~ is what",
         "one or two of the five folds took at every C, times five or two and a half, and > what",
         "was finished, a lower bound. Where LIBLINEAR's accuracy is the higher one, it is that of",
-        "rougher solutions: with tolerances of a tenth or a hundredth, ours stay at 51.1 (madelon),",
-        "84.37 (news20.scale) and 75.71 (covtype).",
+        "rougher solutions: with a tenth or a hundredth of the tolerance, ours stay at 51.1",
+        "(madelon), 84.37 (news20.scale) and 75.71 (covtype).",
         "",
         "| set | loss | C | widemargin | LIBLINEAR -C | ratio | CPU | LIBLINEAR's | ratio | "
         "accuracy | LIBLINEAR's | scikit-learn | ratio |",
