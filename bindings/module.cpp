@@ -110,6 +110,24 @@ RowsHandle csr_rows(const nb::object& value_array, const nb::object& index_array
   throw std::invalid_argument("values must be float32 or float64");
 }
 
+// What is not valid is refused, with its reason, when the rows are viewed: here it has no repeats.
+template <class Index>
+using Indices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Index>
+bool csr_has_repeats(Indices<Index> indices, Indices<Index> pointers, std::int64_t width) {
+  nb::gil_scoped_release release;
+  const auto count = static_cast<std::int64_t>(pointers.shape(0)) - 1;
+  const auto total = static_cast<std::int64_t>(indices.shape(0));
+  const Index* p = pointers.data();
+  const Index* at = indices.data();
+  if (count < 0 || p[0] != 0 || p[count] > total || !std::is_sorted(p, p + count + 1)) return false;
+  const bool inside = std::all_of(at, at + p[count], [width](Index j) {
+    return j >= 0 && static_cast<std::int64_t>(j) < width;
+  });
+  return inside && has_repeats(at, p, count, width);
+}
+
 // The same data with another constant feature.
 RowsHandle with_bias(const RowsHandle& handle, double bias) {
   RowsHandle copy = handle;
@@ -158,23 +176,10 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
       .def("take", &take, nb::arg("subset"))
       .def("with_bias", &with_bias, nb::arg("bias"));
   m.def("dense_rows", &dense_rows, nb::arg("values"), nb::arg("bias"));
-  m.def(
-      "has_repeats",
-      [](IndexVector indices, IndexVector pointers, std::int64_t width) {
-        const auto count = static_cast<std::int64_t>(pointers.shape(0)) - 1;
-        const auto total = static_cast<std::int64_t>(indices.shape(0));
-        const std::int64_t* p = pointers.data();
-        bool good =
-            count >= 0 && p[0] == 0 && p[count] <= total && std::is_sorted(p, p + count + 1);
-        for (std::int64_t j = 0; good && j < p[count]; ++j) {
-          good = indices.data()[j] >= 0 && indices.data()[j] < width;
-        }
-        // What is not valid is refused, with its reason, when the rows are viewed.
-        if (!good) return false;
-        nb::gil_scoped_release release;
-        return has_repeats(indices.data(), p, count, width);
-      },
-      nb::arg("indices"), nb::arg("pointers"), nb::arg("width"));
+  m.def("has_repeats", &csr_has_repeats<std::int32_t>, nb::arg("indices").noconvert(),
+        nb::arg("pointers").noconvert(), nb::arg("width"));
+  m.def("has_repeats", &csr_has_repeats<std::int64_t>, nb::arg("indices"), nb::arg("pointers"),
+        nb::arg("width"));
   m.def("csr_rows", &csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("pointers"),
         nb::arg("width"), nb::arg("bias"));
   register_products(m, rows);

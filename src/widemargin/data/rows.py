@@ -59,7 +59,10 @@ def _has_repeats(X: Any) -> bool:
         same[ends[(ends >= 0) & (ends < same.size)]] = False
         return bool(same.any())
     X.check_format(full_check=False)
-    return core.has_repeats(X.indices.astype(np.int64), X.indptr.astype(np.int64), X.shape[1])
+    indices, pointers = X.indices, X.indptr
+    if indices.dtype != pointers.dtype or indices.dtype != np.int32:
+        indices, pointers = indices.astype(np.int64), pointers.astype(np.int64)
+    return core.has_repeats(indices, pointers, X.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

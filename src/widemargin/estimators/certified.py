@@ -46,6 +46,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         warm: Sequence[Point | None],
         titles: Sequence[str],
         n_jobs: int | None = None,
+        finish: Callable[[int, Solution], None] | None = None,
     ) -> list[Solution]:
         """Run the problems as the arguments say."""
         return solve_all(
@@ -60,6 +61,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             seed=seed_of(self.random_state),
             n_jobs=n_jobs,
             verbose=bool(self.verbose),
+            finish=finish,
         )
 
     def _keep_runs(self, names: Sequence[Any], solutions: Sequence[Solution]) -> None:

@@ -87,14 +87,24 @@ class LinearClassifier(LinearScores):
             signs = np.where(codes == positive, 1.0, -1.0)
             return BinaryProblem(rows, signs, cost, loss, free_intercept)
 
+        # Threads write down their own answers: nobody waits for one that does it for all.
+        weights = np.empty((len(positives), rows.weights))
+        dual = np.empty((len(positives), rows.count))
+
+        def write(place: int, solution: Solution) -> None:
+            weights[place] = solution.w
+            np.negative(solution.alpha, out=dual[place])
+            dual[place, codes == positives[place]] *= -1.0
+
         names = [plain(classes[p]) for p in positives]
         solutions = self._solve(
             [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
             self._warm_points(classes, rows, penalised, problem, positives),
             [str(name) for name in names],
             self.n_jobs,
+            write,
         )
-        self._keep(classes, codes, positives, rows, penalised, solutions)
+        self._keep(classes, rows, penalised, weights, dual, solutions)
         self._keep_runs(names, solutions)
         self._warn(names, solutions)
         return self
@@ -141,25 +151,20 @@ class LinearClassifier(LinearScores):
     def _keep(
         self,
         classes: NDArray[Any],
-        codes: NDArray[Any],
-        positives: list[int],
         rows: Rows,
         penalised: bool,
+        weights: NDArray[np.float64],
+        dual: NDArray[np.float64],
         solutions: list[Solution],
     ) -> None:
-        weights = np.array([s.w for s in solutions])
         self.classes_ = classes
         self.coef_ = np.ascontiguousarray(weights[:, : rows.features])
         if penalised:
             self.intercept_ = weights[:, -1] * float(self.intercept_scaling)
         else:
             self.intercept_ = np.array([s.b for s in solutions])
-        self.dual_coef_ = np.empty((len(solutions), rows.count))
-        for place, (positive, solution) in enumerate(zip(positives, solutions, strict=True)):
-            np.negative(solution.alpha, out=self.dual_coef_[place])
-            here = codes == positive
-            self.dual_coef_[place, here] *= -1.0
-        self.support_ = np.flatnonzero(self.dual_coef_.any(axis=0))
+        self.dual_coef_ = dual
+        self.support_ = np.flatnonzero(dual.any(axis=0))
 
     def _description(self) -> dict[str, Any]:
         kinds = {"True": "exact", "False": "none"}

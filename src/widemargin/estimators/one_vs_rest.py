@@ -30,11 +30,13 @@ def solve_all(
     seed: int,
     n_jobs: int | None,
     verbose: bool,
+    finish: Callable[[int, Solution], None] | None = None,
 ) -> list[Solution]:
     """Solve every problem; the answers do not depend on the number of threads.
 
     Problems come as functions that make them, so that the labels and costs of a class exist only
-    while it is being solved.
+    while it is being solved. `finish` is called with the place of each and its answer, in its
+    thread.
     """
     interrupt = Interrupt()
     with ExitStack() as stack:
@@ -49,7 +51,7 @@ def solve_all(
             if callback is not None:
                 callbacks.append(lambda record: callback(titles[place], record))
             problem = problems[place]()
-            return run(
+            solution = run(
                 problem,
                 choice_of(solver, type(problem)),
                 tol=tol,
@@ -60,6 +62,9 @@ def solve_all(
                 seed=seed + place,
                 interrupt=interrupt,
             )
+            if finish is not None:
+                finish(place, solution)
+            return solution
 
         work = [lambda place=place: solve(place) for place in range(len(problems))]
         return in_threads(work, effective_n_jobs(n_jobs), interrupt)
