@@ -1,6 +1,6 @@
 // Row views against a plain matrix: dot, axpy, norms, entries, for every layout and type.
 #include "matrices.hpp"
-#include "rows/repeats.hpp"
+#include "rows/storage.hpp"
 
 namespace {
 
