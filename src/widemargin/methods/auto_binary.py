@@ -43,6 +43,7 @@ class AutoBinary:
         self._story: list[str] = []
         self._patience = 0
         self._was_enough = False
+        self._follows = ""
 
     @property
     def explanation(self) -> str:
@@ -56,6 +57,7 @@ class AutoBinary:
     def follow(self, method: str) -> None:
         """Take note of the method that solved the same problem at a smaller C."""
         self._was_enough = method == DualCD.name
+        self._follows = method
 
     def first(self, problem: BinaryProblem, warm: Point | None, tol: float) -> Method:
         """Start with Newton where its matrix is small, else with coordinate descent."""
@@ -74,8 +76,13 @@ class AutoBinary:
         return Newton() if problem.loss.smooth else self._for_hinge(problem)
 
     def _for_hinge(self, problem: BinaryProblem) -> Method:
-        """Follow the central path where nearly every example would be in the rounded corner."""
-        if problem.rows.weights < problem.rows.count < _CROWDED * problem.rows.weights:
+        """Follow the central path where nearly every example would be in the rounded corner.
+
+        Not from the solution at a smaller C, unless it was found that way: near the answer the
+        corner is small, and a central path has to be followed from its beginning.
+        """
+        crowded = problem.rows.weights < problem.rows.count < _CROWDED * problem.rows.weights
+        if crowded and self._follows in ("", InteriorPoint.name):
             return InteriorPoint()
         return ProximalNewton()
 
