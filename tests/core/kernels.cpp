@@ -112,6 +112,18 @@ void check_gram(const Rows& rows, const checks::Plain& X, bool constant) {
   wm::gram(rows, h.data(), constant, side, found.data(), X.count / 2, X.count);
   wm::gram_by_tiles(rows, h.data(), constant, side, tiles.data(), 0, X.count);
   wm::gram_by_rows(rows, h.data(), constant, side, by_rows.data(), 0, X.count);
+  // Packed into lines, two at a time, whose product with themselves it is.
+  std::vector<double> packed(place(side * side), 0.0), lines(place(2 * side));
+  for (wm::Packed part{0, 0}; part.next < X.count;) {
+    part = wm::pack_rows(rows, h.data(), constant, side, lines.data(), 2, part.next);
+    for (std::int64_t line = 0; line < part.filled; ++line) {
+      const double* z = lines.data() + line * side;
+      for (std::int64_t j = 0; j < side; ++j) {
+        for (std::int64_t l = 0; l < side; ++l) packed[place(j * side + l)] += z[j] * z[l];
+      }
+    }
+  }
+  check_same(packed, expected);
   for (std::vector<double>* matrix : {&found, &tiles, &by_rows}) {
     wm::symmetrise(matrix->data(), side);
     check_same(*matrix, expected);
@@ -188,10 +200,11 @@ TEST(gram_matrices) {
     check_gram(rows, plain, true);
     check_row_gram(rows, plain);
   };
-  for (const std::int64_t width : {1, 7, 8, 9, 21}) {
+  for (const std::int64_t width : {1, 4, 11, 12, 13, 25}) {
     checks::for_dense<float>(19, width, 0.8, visit);
     checks::for_csr<double, std::int64_t>(19, width, 0.1, visit);
     checks::for_csr<double, std::int64_t>(19, width, 0.8, visit);
+    checks::for_csr<double, std::int64_t>(19, width, 1.0, visit);
   }
 }
 

@@ -26,18 +26,24 @@ template <class T, class Index>
 struct Layouts {
   std::int64_t count, width;
   double bias;
+  bool ordered;  // rows that store every column store them in order
   std::vector<T> dense, values;
   std::vector<Index> indices, pointers{0};
   std::vector<std::int64_t> subset;
 
   static constexpr std::int64_t gap = 3;
 
-  Layouts(std::int64_t n, std::int64_t d, double density, double constant, Random& random)
-      : count(n), width(d), bias(constant), dense(static_cast<std::size_t>(n * (d + gap)), T(99)) {
+  Layouts(std::int64_t n, std::int64_t d, double density, double constant, Random& random,
+          bool sorted = false)
+      : count(n),
+        width(d),
+        bias(constant),
+        ordered(sorted),
+        dense(static_cast<std::size_t>(n * (d + gap)), T(99)) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(d));
     for (std::int64_t j = 0; j < d; ++j) order[static_cast<std::size_t>(j)] = j;
     for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = d - 1; j > 0; --j) {
+      for (std::int64_t j = sorted ? 0 : d - 1; j > 0; --j) {
         std::swap(order[static_cast<std::size_t>(j)],
                   order[static_cast<std::size_t>(random.below(j + 1))]);
       }
@@ -58,13 +64,8 @@ struct Layouts {
     return {dense.data(), count, width, width + gap, bias, some ? subset.data() : nullptr};
   }
   widemargin::CsrRows<T, Index> as_csr(bool some) const {
-    return {values.data(),
-            indices.data(),
-            pointers.data(),
-            count,
-            width,
-            bias,
-            some ? subset.data() : nullptr};
+    const std::int64_t* chosen = some ? subset.data() : nullptr;
+    return {values.data(), indices.data(), pointers.data(), count, width, bias, chosen, ordered};
   }
   Plain plain(bool some) const {
     Plain matrix{count, width + (bias != 0.0 ? 1 : 0), {}};
@@ -80,12 +81,12 @@ struct Layouts {
 };
 
 // Calls visit(rows, plain) for the views that `layout` makes: whole and of some rows, with and
-// without a constant feature.
+// without a constant feature. With a density of one, columns are in order, and known to be.
 template <class T, class Index, class Layout, class Visit>
 void for_views(std::int64_t n, std::int64_t d, double density, Layout&& layout, Visit&& visit) {
   for (const double bias : {0.0, 0.7}) {
     Random random(static_cast<std::uint64_t>(n * 1000 + d));
-    const Layouts<T, Index> layouts(n, d, density, bias, random);
+    const Layouts<T, Index> layouts(n, d, density, bias, random, density == 1.0);
     for (const bool some : {false, true}) visit(layout(layouts, some), layouts.plain(some));
   }
 }

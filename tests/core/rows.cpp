@@ -21,6 +21,11 @@ void check_views(const Rows& rows, const checks::Plain& plain) {
     CHECK_NEAR(rows.squared_norm(i), norm, 1e-14);
     rows.axpy(i, -1.5, moved.data());
     rows.for_each(i, [&](std::int64_t j, double v) { seen[static_cast<std::size_t>(j)] += v; });
+    double turns[4] = {};
+    rows.template for_each_in_turns<4>(i, [&](auto turn, std::int64_t j, double v) {
+      turns[turn] += v * w[static_cast<std::size_t>(j)];
+    });
+    CHECK_NEAR((turns[0] + turns[1]) + (turns[2] + turns[3]), dot, 1e-14);
     for (std::int64_t j = 0; j < plain.width; ++j) {
       CHECK_NEAR(moved[static_cast<std::size_t>(j)], expected[static_cast<std::size_t>(j)], 1e-15);
       CHECK(seen[static_cast<std::size_t>(j)] == plain.at(i, j));
@@ -49,6 +54,13 @@ TEST(views_of_every_layout) {
   all(9, 40, 0.0);
   all(9, 40, 1.0);
   all(0, 4, 0.5);
+}
+
+TEST(whole_rows) {
+  const std::int32_t indices[] = {0, 1, 2, 1, 0, 1, 2}, turned[] = {0, 1, 2, 1, 0, 2, 1};
+  const std::int32_t pointers[] = {0, 3, 4, 7};
+  CHECK(widemargin::whole_rows_in_order(indices, pointers, 3, 3));
+  CHECK(!widemargin::whole_rows_in_order(turned, pointers, 3, 3));
 }
 
 TEST(repeated_columns) {
