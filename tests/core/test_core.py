@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 def run(*command: str | Path) -> str:
     done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=300, check=False
+        [str(part) for part in command], capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
