@@ -16,7 +16,10 @@ from widemargin.problems.certificate import Point
 Vector = NDArray[np.float64]
 
 _ENTRIES_PER_CALL = 8_000_000
-"""Stored values that one compiled call visits at most: some 20 to 50 ms of work."""
+"""Work of one compiled call at most, in stored values: some 20 to 50 ms."""
+
+_VISIT = {"hinge": 30, "squared_hinge": 30, "logistic": 100}
+"""Stored values that take as long as what a visit costs beside its row."""
 
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
@@ -61,7 +64,7 @@ class DualCDState:
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
-    blocks_per_call: int = 1
+    visits_per_call: int = 1
     count: int = 0
     mean_entries: float = 1.0
     since_extrapolation: int = 0
@@ -116,7 +119,9 @@ class DualCD:
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
             count=members.size,
-            blocks_per_call=max(64, int(_ENTRIES_PER_CALL / entries / core.block_length)),
+            visits_per_call=max(
+                256, int(_ENTRIES_PER_CALL / (entries + _VISIT[problem.loss.name]))
+            ),
         )
 
     def advance(self, state: DualCDState) -> None:
@@ -182,10 +187,9 @@ class DualCD:
         Returns the visits, and what the last sweep saw: the extreme gradients and the gap.
         """
         seed = int(state.random.integers(2**63))
-        if state.active * state.mean_entries > _ENTRIES_PER_CALL:
+        if state.active > state.visits_per_call:
             return self._long_sweep(state, seed)
-        visits = 0 if state.rho > 0.0 else -(-state.count // 4)
-        visits = min(visits, int(_ENTRIES_PER_CALL / state.mean_entries))
+        visits = 0 if state.rho > 0.0 else min(-(-state.count // 4), state.visits_per_call)
         visited, state.active, state.residual, largest, smallest, gap = core.dual_sweeps(
             *self._arrays(state),
             state.active,
@@ -217,7 +221,7 @@ class DualCD:
                 state.shrink_high,
                 blocks,
                 position,
-                state.blocks_per_call,
+                -(-state.visits_per_call // core.block_length),
                 seed,
             )
             largest, smallest, gap = max(largest, high), min(smallest, low), gap + part
