@@ -87,12 +87,17 @@ class LinearClassifier(LinearScores):
             signs = np.where(codes == positive, 1.0, -1.0)
             return BinaryProblem(rows, signs, cost, loss, free_intercept)
 
-        # Threads write down their own answers: nobody waits for one that does it for all.
+        # Threads write down their own answers: nobody waits for one that does it for all. The only
+        # answer of two classes has its memory when the run has given back its own.
+        several = len(positives) > 1
         weights = np.empty((len(positives), rows.weights))
-        dual = np.empty((len(positives), rows.count))
+        dual = np.empty((len(positives), rows.count if several else 0))
 
         def write(place: int, solution: Solution) -> None:
+            nonlocal dual
             weights[place] = solution.w
+            if not several:
+                dual = np.empty((1, rows.count))
             np.negative(solution.alpha, out=dual[place])
             dual[place, codes == positives[place]] *= -1.0
 
