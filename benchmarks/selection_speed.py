@@ -152,9 +152,7 @@ def report(rows: list[dict[str, Any]]) -> None:
         "its own. scikit-learn's seconds are the CPU's in its one thread, from",
         "`selection_rivals.csv`, against both of widemargin's clocks; ~ is what one or two of the",
         "five folds took at every C, times five or two and a half, > what was finished, a lower",
-        "bound. Where LIBLINEAR's accuracy is higher by more than an example, it is that of",
-        "rougher solutions: with a tenth or a hundredth of the tolerance, ours stay at 51.1",
-        "(madelon), 84.37 (news20.scale) and 75.71 (covtype).",
+        "bound.",
         "",
         "| set | loss | C | widemargin | LIBLINEAR -C | ratio | CPU | LIBLINEAR's | ratio | "
         "accuracy | LIBLINEAR's | scikit-learn | ratio | CPU ratio |",

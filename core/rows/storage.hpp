@@ -23,7 +23,7 @@ bool has_repeats(const Index* indices, const Index* pointers, std::int64_t count
 }
 
 // Whether every row that stores all columns stores them in order: it can then be read without its
-// indices. Said of matrices with few such rows only after a look that is not worth it: false.
+// indices. Where fewer than half of all entries are stored, there are too few to look for: false.
 template <class Index>
 bool whole_rows_in_order(const Index* indices, const Index* pointers, std::int64_t count,
                          std::int64_t width) {

@@ -212,6 +212,6 @@ class ProximalNewton:
             state.center = alpha if within else np.clip(alpha, 0.0, problem.cost)
         state.alpha = np.zeros(count)
         if subset is None:
-            state.start_alpha = state.center
+            state.start_alpha = np.empty(0)  # the point has dual variables of its own from here on
         state.combination = np.zeros(problem.rows.weights)
         state.last_mismatch = 0.0
