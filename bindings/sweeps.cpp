@@ -51,7 +51,8 @@ void register_sweeps(nb::module_& m) {
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
          MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
          double residual, double b, double rho, double shrink_low, double shrink_high,
-         IndexVector blocks, std::int64_t begin, std::int64_t budget, std::uint64_t seed) {
+         IndexVector blocks, std::int64_t begin, std::int64_t budget, std::uint64_t seed,
+         double ahead) {
         require_problem(handle, y, cost, norms, alpha, w, active, active_count);
         if (begin < 0 || block_count(active_count) > static_cast<std::int64_t>(blocks.shape(0))) {
           throw std::invalid_argument("blocks do not cover the active set");
@@ -66,7 +67,7 @@ void register_sweeps(nb::module_& m) {
                 return with_loss(loss, [&](auto kind) {
                   return dual_sweep<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
                                                     ShrinkBounds{shrink_low, shrink_high},
-                                                    blocks.data(), begin, budget, seed);
+                                                    blocks.data(), begin, budget, seed, ahead);
                 });
               },
               handle.view);
@@ -78,14 +79,14 @@ void register_sweeps(nb::module_& m) {
       nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
       nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
       nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("blocks"), nb::arg("begin"),
-      nb::arg("budget"), nb::arg("seed"));
+      nb::arg("budget"), nb::arg("seed"), nb::arg("ahead") = 0.0);
 
   m.def(
       "dual_sweeps",
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
          MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
          double residual, double b, double rho, double shrink_low, double shrink_high,
-         std::int64_t visits, double wanted, std::uint64_t seed) {
+         std::int64_t visits, double wanted, std::uint64_t seed, double ahead) {
         require_problem(handle, y, cost, norms, alpha, w, active, active_count);
         SweepReport report;
         DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
@@ -98,7 +99,7 @@ void register_sweeps(nb::module_& m) {
               [&](const auto& rows) {
                 return with_loss(loss, [&](auto kind) {
                   return dual_sweeps<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
-                                                     bounds, visits, wanted, seed, report);
+                                                     bounds, visits, wanted, seed, ahead, report);
                 });
               },
               handle.view);
@@ -110,7 +111,7 @@ void register_sweeps(nb::module_& m) {
       nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
       nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
       nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("visits"), nb::arg("wanted"),
-      nb::arg("seed"));
+      nb::arg("seed"), nb::arg("ahead") = 0.0);
 
   m.def(
       "extrapolate",

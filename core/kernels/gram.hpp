@@ -180,49 +180,61 @@ Packed pack_rows(const Rows& rows, const double* curvature, bool constant, std::
   return {filled, i};
 }
 
-// The four products of two rows with two others, over `width` columns.
+// Three rows against three others: nine running sums keep two multipliers of latency four busy.
+constexpr int row_tile = 3;
+
+// products += the products of the rows x with the rows z, over `width` columns.
 template <class T>
-void add_pair_products(const T* x0, const T* x1, const T* z0, const T* z1, std::int64_t width,
-                       double (&products)[4]) {
-  FourLanes sums[4] = {};
+void add_row_products(const T* const (&x)[row_tile], const T* const (&z)[row_tile],
+                      std::int64_t width, double (&products)[row_tile][row_tile]) {
+  FourLanes sums[row_tile][row_tile] = {};
   std::int64_t k = 0;
   for (; k + 4 <= width; k += 4) {
-    const FourLanes a = load_four(x0 + k), b = load_four(x1 + k);
-    const FourLanes c = load_four(z0 + k), d = load_four(z1 + k);
-    sums[0] += a * c;
-    sums[1] += a * d;
-    sums[2] += b * c;
-    sums[3] += b * d;
+    const FourLanes right[row_tile] = {load_four(z[0] + k), load_four(z[1] + k),
+                                       load_four(z[2] + k)};
+    for (int a = 0; a < row_tile; ++a) {
+      const FourLanes left = load_four(x[a] + k);
+      for (int b = 0; b < row_tile; ++b) {
+        sums[a][b] += left * right[b];
+      }
+    }
   }
-  for (int q = 0; q < 4; ++q) {
-    const T* x = q < 2 ? x0 : x1;
-    const T* z = q % 2 == 0 ? z0 : z1;
-    products[q] += sum_of(sums[q]);
-    for (std::int64_t j = k; j < width; ++j) {
-      products[q] += static_cast<double>(x[j]) * static_cast<double>(z[j]);
+  for (int a = 0; a < row_tile; ++a) {
+    for (int b = 0; b < row_tile; ++b) {
+      products[a][b] += sum_of(sums[a][b]);
+      for (std::int64_t j = k; j < width; ++j) {
+        products[a][b] += static_cast<double>(x[a][j]) * static_cast<double>(z[b][j]);
+      }
     }
   }
 }
 
-// Two rows against two at a time, in stretches of columns for which the rows stay in cache.
+// By tiles, in stretches of columns for which the rows stay in cache. Where rows run out, the last
+// one takes the places that are left, and its products there are not used.
 template <class T>
 void dense_row_gram(const DenseRows<T>& rows, double* matrix, std::int64_t begin,
                     std::int64_t end) {
-  const std::int64_t side = rows.count, stretch = 1024;
+  const std::int64_t side = rows.count, stretch = 512;
   std::fill(matrix + begin * side, matrix + end * side, rows.bias * rows.bias);
   for (std::int64_t from = 0; from < rows.width; from += stretch) {
     const std::int64_t width = std::min(stretch, rows.width - from);
-    for (std::int64_t i = begin; i < end; i += 2) {
-      const std::int64_t below = std::min(i + 1, end - 1);
-      for (std::int64_t j = 0; j <= below; j += 2) {
-        const std::int64_t right = std::min(j + 1, side - 1);
-        double products[4] = {};
-        add_pair_products(rows.row(i) + from, rows.row(below) + from, rows.row(j) + from,
-                          rows.row(right) + from, width, products);
-        matrix[i * side + j] += products[0];
-        if (right != j) matrix[i * side + right] += products[1];
-        if (below != i) matrix[below * side + j] += products[2];
-        if (below != i && right != j) matrix[below * side + right] += products[3];
+    auto three = [&](const T*(&tile)[row_tile], std::int64_t first, std::int64_t bound) {
+      for (int a = 0; a < row_tile; ++a) {
+        tile[a] = rows.row(std::min(first + a, bound - 1)) + from;
+      }
+    };
+    for (std::int64_t i = begin; i < end; i += row_tile) {
+      const T *x[row_tile], *z[row_tile];
+      three(x, i, end);
+      for (std::int64_t j = 0; j < std::min(i + row_tile, end); j += row_tile) {
+        three(z, j, side);
+        double products[row_tile][row_tile] = {};
+        add_row_products(x, z, width, products);
+        for (std::int64_t a = 0; a < std::min<std::int64_t>(row_tile, end - i); ++a) {
+          for (std::int64_t b = 0; b < std::min<std::int64_t>(row_tile, side - j); ++b) {
+            matrix[(i + a) * side + j + b] += products[a][b];
+          }
+        }
       }
     }
   }

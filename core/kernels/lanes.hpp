@@ -18,11 +18,6 @@ struct FourLanes {
     FourLanes sum = *this;
     return sum += other;
   }
-  FourLanes operator*(const FourLanes& other) const {
-    FourLanes product = *this;
-    for (int l = 0; l < 4; ++l) product.v[l] *= other.v[l];
-    return product;
-  }
   FourLanes operator*(double scale) const {
     FourLanes product = *this;
     for (double& entry : product.v) entry *= scale;

@@ -33,9 +33,25 @@ struct Logistic {
   static double dual_slope(double alpha, double c) { return std::log(alpha / (c - alpha)); }
   static double dual_curvature(double alpha, double c) { return c / (alpha * (c - alpha)); }
 
+  // What the example adds to the duality gap at margin m, given alpha_at(m, c): a relative entropy,
+  // here with the curvature half way between the two.
+  static double gap_near(double alpha, double wanted, double c) {
+    const double middle = 0.5 * (alpha + wanted), way = wanted - alpha;
+    const double spread = middle * (c - middle);
+    return spread > 0.0 ? 0.5 * way * way * c / spread : 0.0;
+  }
+
+  // Newton's step for the margin u that the example will have, u = m + q (alpha(u) - alpha), from
+  // u = m, where `wanted` is alpha_at(m, c): one exponential, and always between alpha and
+  // `wanted`. Where it moves the margin by little, the error is of second order in that.
+  static double step(double alpha, double m, double q, double c, double wanted) {
+    const double change = (wanted - alpha) / (1.0 + q * wanted * (1.0 - wanted / c));
+    return std::abs(q * change) <= 0.3 ? alpha + change : long_step(alpha, m, q, c);
+  }
+
   // Newton on the one-dimensional problem in the variable closer to zero of alpha and c - alpha,
   // which keeps full relative accuracy near both ends (the two are mirror images: m -> -m).
-  static double step(double alpha, double m, double q, double c) {
+  static double long_step(double alpha, double m, double q, double c) {
     const double slope_at_middle = m + q * (0.5 * c - alpha);
     const bool upper = slope_at_middle < 0.0;  // the minimiser lies above c/2
     const double sign = upper ? -1.0 : 1.0;

@@ -91,11 +91,16 @@ inline std::int64_t compact(std::int64_t* active, std::int64_t count) {
 }
 
 // Visits the blocks `blocks[begin, begin + budget)`.
+//
+// With `ahead` above zero, a first sweep from nothing anticipates what the examples to come will
+// add: those visited so far are a sample of all, so w and t are taken n / (visited + ahead) times,
+// as if each example stood for that many. Otherwise the first ones would be given all that their
+// whole class is to share, and the next sweeps would have to take it back.
 template <class Loss, class Rows>
 SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& iterate,
                        const Multiplier& multiplier, const ShrinkBounds& bounds,
                        const std::int64_t* blocks, std::int64_t begin, std::int64_t budget,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, double ahead = 0.0) {
   constexpr bool can_shrink = !std::is_same_v<Loss, Logistic>;
   SweepReport report;
   double* alpha = iterate.alpha;
@@ -107,6 +112,10 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
   for (std::int64_t block = begin; block < stop; ++block) {
     const std::int64_t first = blocks[block] * block_length;
     const std::int64_t length = std::min(block_length, iterate.active_count - first);
+    const double stands_for =
+        ahead > 0.0 ? std::max(1.0, static_cast<double>(iterate.active_count) /
+                                        (static_cast<double>(block * block_length) + ahead))
+                    : 1.0;
     std::int64_t* members = iterate.active + first;
     std::uint8_t turns[block_length];
     for (std::int64_t k = 0; k < length; ++k) {
@@ -137,8 +146,9 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
       }
       const std::int64_t i = members[turns[k]];
       const double y = data.y[i], c = data.cost[i], old = alpha[i];
-      const double q = data.squared_norms[i] + multiplier.rho;
-      const double m = y * (rows.dot(i, w) + multiplier.b + multiplier.rho * residual);
+      const double q = stands_for * (data.squared_norms[i] + multiplier.rho);
+      const double m =
+          y * (stands_for * (rows.dot(i, w) + multiplier.rho * residual) + multiplier.b);
 
       // 1) shrink, and watch the projected gradient
       if constexpr (can_shrink) {
@@ -165,15 +175,16 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
       }
 
       // 2) the exact step in this coordinate
-      const double fresh = Loss::step(old, m, q, c);
-      const double change = fresh - old;
-      if constexpr (!can_shrink) {
-        // To second order in the step, for the price of no further logarithm.
-        if (change != 0.0 && fresh > 0.0 && fresh < c) {
-          report.gap_estimate += 0.5 * change * change * (q + Loss::dual_curvature(fresh, c));
-        }
-        report.largest_gradient = std::max(report.largest_gradient, std::abs(change) / c);
+      double fresh;
+      if constexpr (can_shrink) {
+        fresh = Loss::step(old, m, q, c);
+      } else {
+        const double wanted = Loss::alpha_at(m, c);
+        fresh = Loss::step(old, m, q, c, wanted);
+        report.gap_estimate += Loss::gap_near(old, wanted, c);
+        report.largest_gradient = std::max(report.largest_gradient, std::abs(fresh - old) / c);
       }
+      const double change = fresh - old;
       if (change != 0.0) {
         alpha[i] = fresh;
         rows.axpy(i, change * y, w);
@@ -193,7 +204,7 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
 template <class Loss, class Rows>
 std::int64_t dual_sweeps(const Rows& rows, const BinaryData& data, DualIterate& iterate,
                          const Multiplier& multiplier, ShrinkBounds& bounds, std::int64_t visits,
-                         double wanted, std::uint64_t seed, SweepReport& report) {
+                         double wanted, std::uint64_t seed, double ahead, SweepReport& report) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<std::int64_t> blocks;
   Random random{seed};
@@ -205,7 +216,7 @@ std::int64_t dual_sweeps(const Rows& rows, const BinaryData& data, DualIterate& 
     const auto count = static_cast<std::int64_t>(blocks.size());
     shuffle(blocks.data(), count, random());
     report = dual_sweep<Loss>(rows, data, iterate, multiplier, bounds, blocks.data(), 0, count,
-                              random());
+                              random(), visited > iterate.active_count ? 0.0 : ahead);
     iterate.active_count = compact(iterate.active, iterate.active_count);
     bounds.high = report.largest_gradient > 0.0 ? report.largest_gradient : infinity;
     bounds.low = report.smallest_gradient < 0.0 ? report.smallest_gradient : -infinity;

@@ -101,12 +101,7 @@ class Solution:
     @property
     def passes(self) -> float:
         """Work in passes over the data, over all methods that ran; certificates not counted."""
-        total, last, method = 0.0, 0.0, ""
-        for record in self.trace:
-            if record.method != method or record.passes < last:
-                total, method = total + last, record.method
-            last = record.passes
-        return total + last
+        return self.trace[-1].passes if self.trace else 0.0
 
     def history(self) -> dict[str, list[Any]]:
         """Return the trace as columns."""
@@ -114,6 +109,10 @@ class Solution:
             key: [getattr(record, key) for record in self.trace]
             for key in Record.__dataclass_fields__
         }
+
+
+_NEAR = 100.0
+"""Expected gaps up to this many times the tolerance are worth a certificate at a handover."""
 
 
 class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints, not an error
@@ -214,7 +213,7 @@ def run(
     best, trace = _Best(), []
     iteration = last_check = 0
     last_told = began
-    check_seconds = 0.0
+    check_seconds = spent = 0.0
     hoped = np.inf
     state: Any = None
     method = choice.first(problem, warm, tol)
@@ -228,7 +227,7 @@ def run(
             certificate.gap,
             certificate.relative_gap,
             state.active,
-            state.passes,
+            spent + state.passes,
             time.perf_counter() - began,
         )
         trace.append(record)
@@ -299,11 +298,16 @@ def run(
                 other = choice.next(progress)
                 if other is not None:
                     # The old state's memory is free before the certificate and the new one's.
-                    state = _Left.of(state)
-                    if last_check < iteration:
-                        check(state.point)
-                    method, state = other, None
-                    state = method.start(watched, best.point, settings)
+                    state = left = _Left.of(state)
+                    # Far from the answer, where there is nothing to compare with, a certificate
+                    # would only be made to be forgotten.
+                    near = left.expected_gap <= _NEAR * tol
+                    if last_check < iteration and (near or best.point is not None):
+                        check(left.point)
+                    start = left.point if best.point is None else best.point
+                    method = other
+                    state = method.start(watched, start, settings)
+                    spent += left.passes
                     progress = Progress(problem, method.name, tol)
                 elif state.finished:
                     status = Status.STALLED

@@ -105,12 +105,13 @@ class AutoBinary:
         if progress.iterations < self._patience:
             return None
         remaining = sweeps_to_go(progress.expected, progress.tol)
-        rival = second_order_seconds(problem)
+        digits = math.log10(max(progress.expected[-1] / progress.tol, 1.0))
+        rival = second_order_seconds(problem, digits)
         ahead = remaining * sweep_seconds(problem) * progress.passes / progress.iterations
         if ahead <= rival:
             return None
         large = min(problem.rows.shape) > LARGEST_FACTORISED
-        if large and (problem.loss.name != "logistic" or remaining < 100):
+        if large and problem.loss.name != "logistic":
             # Shrinking makes later sweeps over either hinge cheaper than products with a Hessian.
             return None
         method = self._second_order(problem)
@@ -141,12 +142,13 @@ def sweeps_to_go(expected: list[float], tol: float) -> float:
 
 def sweep_seconds(problem: BinaryProblem) -> float:
     """Predict what a sweep over all examples costs, from counts like the other prediction."""
-    example = 120 if problem.loss.name == "logistic" else 35
-    return 1e-9 * (1.2 * problem.rows.view.nonzeros + example * problem.rows.count)
+    # Without shrinking every sweep is a whole one, and extrapolations look at all examples.
+    entry, example = (2.6, 60) if problem.loss.name == "logistic" else (1.2, 35)
+    return 1e-9 * (entry * problem.rows.view.nonzeros + example * problem.rows.count)
 
 
-def second_order_seconds(problem: BinaryProblem) -> float:
-    """Predict what the second-order method costs, from counts of operations.
+def second_order_seconds(problem: BinaryProblem, digits: float) -> float:
+    """Predict what the second-order method costs for so many more digits, from operation counts.
 
     The nanoseconds are of one core of 2023; their ratio to a sweep is what matters.
     """
@@ -160,6 +162,7 @@ def second_order_seconds(problem: BinaryProblem) -> float:
         steps = 8 if problem.loss.smooth else 30
         step = 2.5 * entries + 10 * rows.count + matrix + factor
     else:
-        steps, products = 10, 8
-        step = 2.5 * entries * products + 10 * rows.count
+        # Products with the Hessian, in all steps together.
+        steps = 15 * digits
+        step = 2.2 * entries + 10 * rows.count
     return 1e-9 * steps * step

@@ -18,8 +18,15 @@ Vector = NDArray[np.float64]
 _ENTRIES_PER_CALL = 8_000_000
 """Work of one compiled call at most, in stored values: some 20 to 50 ms."""
 
-_VISIT = {"hinge": 30, "squared_hinge": 30, "logistic": 100}
+_VISIT = {"hinge": 30, "squared_hinge": 30, "logistic": 60}
 """Stored values that take as long as what a visit costs beside its row."""
+
+_STIFFNESS = {"hinge": 1.0, "squared_hinge": 2.0, "logistic": 0.25}
+"""What an example alone can do to its own margin, in multiples of c_i ‖x_i‖²."""
+
+_SOFT = 0.3
+"""Stiffness up to which many examples share what a margin needs, so that the first sweep has to
+anticipate those to come."""
 
 _FINE = 1e-7
 """A tolerance below which the rounding in w counts at every check."""
@@ -65,6 +72,8 @@ class DualCDState:
     passes: float = 0.0
     finished: bool = False
     visits_per_call: int = 1
+    ahead: float = 0.0
+    """For the first sweep: see core/sweeps/dual_cd.hpp."""
     count: int = 0
     mean_entries: float = 1.0
     since_extrapolation: int = 0
@@ -122,6 +131,7 @@ class DualCD:
             visits_per_call=max(
                 256, int(_ENTRIES_PER_CALL / (entries + _VISIT[problem.loss.name]))
             ),
+            ahead=_anticipation(problem, norm) if warm is None else 0.0,
         )
 
     def advance(self, state: DualCDState) -> None:
@@ -201,7 +211,9 @@ class DualCD:
             visits,
             0.5 * state.settings.tol * state.primal,
             seed,
+            state.ahead,
         )
+        state.ahead = 0.0
         return visited, largest, smallest, gap
 
     def _long_sweep(self, state: DualCDState, seed: int) -> tuple[int, float, float, float]:
@@ -223,10 +235,12 @@ class DualCD:
                 position,
                 -(-state.visits_per_call // core.block_length),
                 seed,
+                state.ahead,
             )
             largest, smallest, gap = max(largest, high), min(smallest, low), gap + part
             if position < blocks.size:
                 state.problem.rows.checkpoint()
+        state.ahead = 0.0
         state.active = core.compact(state.members, count)
         return count, largest, smallest, gap
 
@@ -284,16 +298,30 @@ class DualCD:
         """Predict the relative gap at the end of the sweep from what was seen during it.
 
         The sum over the visits is the gap as it was on average half a sweep ago; it is carried
-        forward at the rate of the last sweep.
+        forward at the rate of the last sweep. (Half a sweep takes away more than the square root of
+        what a whole one does: what an example adds is gone right after its visit.)
         """
         dual = state.problem.loss.dual_total(state.alpha, state.problem.cost) - 0.5 * float(
             state.w @ state.w
         )
         rate = gap / state.last_gap if state.last_gap > 0.0 else 1.0
         state.last_gap = gap
-        gap *= min(max(rate, 0.05), 1.0)
+        gap *= min(max(rate, 0.05), 1.0) ** 0.8
         state.primal = max(dual + gap, 0.0)
         return gap / state.primal if state.primal > 0.0 else np.inf
+
+
+def _anticipation(problem: BinaryProblem, norm: float) -> float:
+    """Return how many examples the first sweep takes as seen before it begins; zero if it looks
+    at what was seen only.
+
+    A tenth of all keeps the guesses of the first examples from being wild, less will do where they
+    hardly move their own margins.
+    """
+    stiffness = _STIFFNESS[problem.loss.name] * norm * float(problem.cost.mean())
+    if stiffness > _SOFT:
+        return 0.0
+    return problem.rows.count * min(0.1, max(0.02, 0.5 * stiffness))
 
 
 def _penalty(problem: BinaryProblem, norm: float) -> float:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.methods.base import Method, Settings
@@ -33,7 +32,7 @@ class FewRowsState:
     def point(self) -> Point:
         """The inner point, its weights as the combination of the rows with the same scores."""
         point = self.inner.point
-        coefficients = solve_triangular(self.factor, point.w, lower=True, trans="T")
+        coefficients = dtrtrs(self.factor.T, point.w, lower=0)[0]
         # Reading off the point must not be interrupted: `run` does it after a stop.
         rows = replace(self.problem.rows, checkpoint=no_checkpoint)
         return Point(rows.combine(coefficients), point.b, point.alpha)
@@ -93,7 +92,7 @@ class FewRows:
         inner_warm = None
         if warm is not None:
             scores = problem.rows.scores(warm.w)
-            inner_warm = Point(solve_triangular(factor, scores, lower=True), warm.b, warm.alpha)
+            inner_warm = Point(dtrtrs(factor.T, scores, lower=0, trans=1)[0], warm.b, warm.alpha)
         inner = self._method.start(replace(problem, rows=rows), inner_warm, settings)
         return FewRowsState(problem, factor, inner)
 

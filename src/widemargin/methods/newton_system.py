@@ -18,7 +18,7 @@ LARGEST_FACTORISED = 2000
 """Weights up to which the Hessian is formed: 32 MB, and a factorisation of about 0.1 s."""
 
 _MOST_STEPS = 30
-"""Conjugate gradient steps after which a stale factor is made anew: about its own price."""
+"""Conjugate gradient steps at most; who needs as many twice has the matrix formed from then on."""
 
 _MANY_STEPS = 12
 """Conjugate gradient steps after which a stale factor is renewed from a sample, before the next."""
@@ -98,15 +98,17 @@ class NewtonSystem:
         accuracy: float,
         level: float | None,
     ) -> Vector:
-        dear = _matrix_is_dear(problem)
+        dear = matrix_is_dear(problem)
         sums = None
         # On the rounded hinge many come and go with every step; it has to be worth the looking.
         if level is not None and (dear or problem.loss.smooth):
             sums = CurvedRows.following(self.sums, problem, curvature)
         cheap = sums is not None and sums.share <= _FEW_CHANGES
-        if self.factor is not None and self.failures < 2 and not cheap and dear:
-            if self.last_steps > _MANY_STEPS:
-                self._factorise_sample(problem, curvature)
+        by_products = dear and not cheap and self.failures < 2
+        stale = self.last_steps > _MANY_STEPS
+        if by_products and (stale or (self.factor is None and level is None)):
+            self._factorise_sample(problem, curvature)
+        if by_products and self.factor is not None:
             solution, self.residual, self.last_steps = _conjugate_gradients(
                 problem,
                 curvature,
@@ -118,6 +120,9 @@ class NewtonSystem:
             if self.last_steps < _MOST_STEPS:
                 return solution
             self.failures += 1
+            if level is None:
+                # Most of the way all the same, and the next step has a factor of its own.
+                return solution
         self.residual = self.factor = None
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
@@ -215,7 +220,7 @@ class CurvedRows:
         return total
 
 
-def _matrix_is_dear(problem: BinaryProblem) -> bool:
+def matrix_is_dear(problem: BinaryProblem) -> bool:
     """Whether forming the matrix costs more than about ten products with it (measured)."""
     mean = problem.rows.view.nonzeros / max(1, problem.rows.count)
     scattered, tiled = 0.4 * mean * mean, 0.05 * problem.rows.weights**2
@@ -291,26 +296,50 @@ def line_search(derivatives: Callable[[float], tuple[float, float]], at_zero: fl
     return t
 
 
+def has_samples(problem: BinaryProblem) -> bool:
+    """Whether a part of the rows is enough for steps of their own."""
+    return (
+        problem.rows.weights <= LARGEST_FACTORISED
+        and problem.rows.count // _SAMPLE_GROWTH >= _smallest_sample(problem)
+    )
+
+
+def _smallest_sample(problem: BinaryProblem) -> int:
+    return max(_SAMPLE_PER_WEIGHT * problem.rows.weights, 500)
+
+
 def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64] | None]:
     """Return row numbers of growing samples, ending with None for all rows."""
     count, weights = problem.rows.count, problem.rows.weights
     stages: list[NDArray[np.int64] | None] = [None]
-    if weights > LARGEST_FACTORISED:
+    if not has_samples(problem):
         return stages
-    smallest = max(_SAMPLE_PER_WEIGHT * weights, 500)
+    smallest = _smallest_sample(problem)
     random = np.random.default_rng(seed)
     size = count // _SAMPLE_GROWTH
     if size < _LAST_PER_WEIGHT * weights and count >= 2 * _LAST_PER_WEIGHT * weights:
         size = count // 3
     while size >= smallest:
-        # One row from each of `size` equal stretches: as random as it needs to be, in order, and
-        # without a permutation of all rows.
-        edges = np.linspace(0, count, size + 1).astype(np.int64)
-        subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
-        kept = subset[problem.cost[subset] > 0.0]
-        signs = problem.y[kept]
-        if kept.size < size // 2 or not (signs > 0).any() or not (signs < 0).any():
+        sample = spread_sample(problem, size, random)
+        if sample is None:
             break
-        stages.insert(0, kept)
+        stages.insert(0, sample)
         size //= _SAMPLE_GROWTH
     return stages
+
+
+def spread_sample(
+    problem: BinaryProblem, size: int, random: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Return row numbers of a sample, in order; None if it would not stand for all.
+
+    One row from each of `size` equal stretches: as random as it needs to be, and without a
+    permutation of all rows. Rows without cost are left out.
+    """
+    edges = np.linspace(0, problem.rows.count, size + 1).astype(np.int64)
+    subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
+    kept = subset[problem.cost[subset] > 0.0]
+    signs = problem.y[kept]
+    if kept.size < size // 2 or not (signs > 0).any() or not (signs < 0).any():
+        return None
+    return kept

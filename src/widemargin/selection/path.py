@@ -22,6 +22,7 @@ from widemargin.data.validation import (
 from widemargin.interrupt import Interrupt
 from widemargin.methods.auto_binary import AutoBinary
 from widemargin.methods.choose import choice_of
+from widemargin.methods.dual_cd import DualCD
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import LOSSES
@@ -175,7 +176,9 @@ def along(
                 now = (float(Cs[place - 1]), before.alpha)
                 alpha, last = dual_start(here, float(C), now, last), now
             start = Point(before.w, before.b, alpha)
-            if ahead is not None and isinstance(here, BinaryProblem):
+            # From one solution only the weights can move on, which sweeps do not look at.
+            idle = place == 1 and method == DualCD.name
+            if ahead is not None and not idle and isinstance(here, BinaryProblem):
                 start = ahead.of(here, (float(Cs[place - 1]), before.point), float(C), alpha)
         choice = choice_of(solver, type(problem))
         if isinstance(choice, AutoBinary) and start is not None:
