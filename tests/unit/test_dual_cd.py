@@ -1,0 +1,147 @@
+"""Sweeps of coordinate descent: the step in one coordinate, the gap they see, the first sweep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+import oracle
+from oracle import Oracle, make_data
+from widemargin.data.rows import Rows
+from widemargin.kernels import core
+from widemargin.methods.base import Settings
+from widemargin.methods.dual_cd import DualCD
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.losses import LOSSES
+
+NAMES = ("hinge", "squared_hinge", "logistic")
+
+
+def visit(loss: str, q: float, c: float, alpha: float, ahead: float = 0.0) -> tuple[float, float]:
+    """Visit the only example of a problem, x = √q, at the weights √q α: its margin is q α."""
+    rows = Rows.of(np.array([[np.sqrt(q)]]))
+    dual, w = np.array([alpha]), np.array([alpha * np.sqrt(q)])
+    _, _, _, _, gap = core.dual_sweep(
+        rows.view, loss, np.ones(1), np.full(1, c), rows.norms, dual, w, np.zeros(1, np.int64), 1,
+        0.0, 0.0, 0.0, -np.inf, np.inf, np.zeros(1, np.int64), 0, 1, 0, ahead,
+    )  # fmt: skip
+    return float(dual[0]), gap
+
+
+@given(
+    q=st.floats(1e-4, 1e4),
+    c=st.floats(1e-4, 1e4),
+    share=st.floats(1e-9, 1.0 - 1e-9),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_logistic_step_is_near_the_minimiser(q: float, c: float, share: float) -> None:
+    """Of ½ q α² plus the entropy's negative, from anywhere: within what a sweep need not better."""
+    alpha = share * c
+    fresh, _ = visit("logistic", q, c, alpha)
+
+    def f(a: float) -> float:
+        r = a / c
+        return 0.5 * q * a * a + c * (r * np.log(r) + (1.0 - r) * np.log1p(-r))
+
+    def slope(odds: float) -> float:
+        # In the logarithm of the odds, where no digits are lost near the ends.
+        return q * c * np.exp(-np.logaddexp(0.0, -odds)) + odds
+
+    best = c * np.exp(-np.logaddexp(0.0, -brentq(slope, -800.0, 1.0)))
+    assert 0.0 < fresh < c
+    near = max(best, 1e-290)
+    assert f(fresh) - f(near) <= 0.05 * (f(alpha) - f(near)) + 1e-12 * (abs(f(near)) + c)
+
+
+@given(m=st.floats(1e-3, 6.0), c=st.floats(1e-3, 1e3), share=st.floats(1e-6, 1.0 - 1e-6))
+@settings(max_examples=200, deadline=None)
+def test_the_gap_seen_by_a_logistic_visit(m: float, c: float, share: float) -> None:
+    """A relative entropy, to within the factor that judging when to ask for a certificate needs."""
+    alpha = share * c
+    _, seen = visit("logistic", m / alpha, c, alpha)
+    exact = c * np.logaddexp(0.0, -m) + alpha * m - oracle.dual_term("logistic", alpha, c)
+    assert 0.3 * exact - 1e-12 * c <= seen <= 3.0 * exact + 1e-12 * c
+    wanted = c / (1.0 + np.exp(m))
+    if abs(alpha - wanted) <= 0.1 * min(wanted, c - wanted) and exact > 1e-9 * c:
+        assert seen == pytest.approx(exact, rel=0.02)
+
+
+def text_like(seed: int = 0) -> tuple[Any, np.ndarray]:
+    """Rows of norm one with a few of many features, and one class in ten."""
+    random = np.random.default_rng(seed)
+    n, d = 3000, 800
+    X = np.zeros((n, d))
+    y = np.where(random.random(n) < 0.1, 1.0, -1.0)
+    popularity = 1.0 / np.arange(1, d + 1)
+    popularity /= popularity.sum()
+    for i in range(n):
+        X[i, random.choice(d, 30, p=popularity)] = 1.0
+        if y[i] > 0:
+            X[i, random.integers(d - 60, d, 6)] = 1.0
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return sp.csr_matrix(X), y
+
+
+def gap_after(sweeps: int, X: Any, y: np.ndarray, loss: str, C: float, free: bool) -> float:
+    problem = BinaryProblem(Rows.of(X), y, np.full(y.size, C), LOSSES[loss], free)
+    state = DualCD().start(problem, None, Settings(1e-12, 0))
+    for _ in range(sweeps):
+        DualCD().advance(state)
+    np.testing.assert_allclose(state.w, problem.rows.combine(state.alpha, y), atol=1e-9)
+    assert (state.alpha == problem.loss.clip(state.alpha, problem.cost)).all()
+    return problem.certify(state.point)[1].relative_gap
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_the_first_sweep_anticipates(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many examples that share what a margin needs, it leaves a much smaller gap."""
+    X, y = text_like()
+    with_it = gap_after(2, X, y, loss, 0.1, False)
+    monkeypatch.setattr("widemargin.methods.dual_cd._SOFT", 0.0)
+    without = gap_after(2, X, y, loss, 0.1, False)
+    assert with_it <= 0.7 * without
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1e4])
+@pytest.mark.parametrize("loss", NAMES)
+def test_anticipation_does_not_run_away(
+    loss: str, C: float, free: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where it is of no use, the first sweep stays as near as one that does not anticipate."""
+    X, y = make_data((2000, 20), seed=3)
+    without = gap_after(3, X, y, loss, C, free)
+    monkeypatch.setattr("widemargin.methods.dual_cd._SOFT", np.inf)
+    with_it = gap_after(3, X, y, loss, C, free)
+    assert np.isfinite(with_it)
+    assert with_it <= 3.0 * without + 0.5
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_long_sweeps_anticipate_alike(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut into several calls, the first sweep is no worse."""
+    X, y = text_like(1)
+    once = gap_after(2, X, y, loss, 0.1, False)
+    monkeypatch.setattr("widemargin.methods.dual_cd._ENTRIES_PER_CALL", 20_000)
+    several = gap_after(2, X, y, loss, 0.1, False)
+    assert several <= 3.0 * once
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_the_answer_is_proved_from_the_data(loss: str) -> None:
+    X, y = text_like(2)
+    problem = BinaryProblem(Rows.of(X), y, np.full(y.size, 0.1), LOSSES[loss], False)
+    state = DualCD().start(problem, None, Settings(1e-6, 0))
+    for _ in range(200):
+        DualCD().advance(state)
+        if problem.certify(state.point)[1].relative_gap <= 1e-6:
+            break
+    judge = Oracle(X.toarray(), y, problem.cost, loss, False)
+    P, D = judge.primal(state.w, 0.0), judge.dual(problem.certify(state.point)[0].alpha)
+    assert 1e-6 * P + judge.rounding(state.w, 0.0) >= P - D

@@ -1,0 +1,107 @@
+"""How Newton's method begins: with sweeps where labels are clean, else on samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracle import Oracle
+from widemargin.data.rows import Rows
+from widemargin.methods.base import Settings
+from widemargin.methods.choose import choice_of
+from widemargin.methods.newton import Newton
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.losses import LOSSES
+from widemargin.run import Status, run
+
+SMOOTH = ("squared_hinge", "logistic")
+
+
+def sparse_data(
+    flipped: float, count: int = 5000, weights: int = 80
+) -> tuple[np.ndarray, np.ndarray]:
+    """Categories, one in each group of eight columns; the label follows from the first group."""
+    random = np.random.default_rng(0)
+    X = np.zeros((count, weights))
+    for group in range(weights // 8):
+        X[np.arange(count), 8 * group + random.integers(0, 8, count)] = 1.0
+    y = np.where(X[:, :4].any(axis=1), 1.0, -1.0)
+    y[random.random(count) < flipped] *= -1.0
+    return X, y
+
+
+def problem_of(flipped: float, loss: str, free: bool = False, **shape: int) -> BinaryProblem:
+    X, y = sparse_data(flipped, **shape)
+    return BinaryProblem(Rows.of(sp.csr_matrix(X)), y, np.full(y.size, 1.0), LOSSES[loss], free)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_clean_labels_are_swept_over(loss: str) -> None:
+    state = Newton().start(problem_of(0.0, loss), None, Settings(1e-6, 0))
+    assert state.opening is not None
+    while state.opening is not None:
+        Newton().advance(state)
+    assert 2.0 <= state.passes <= 5.0
+    assert state.problem is state.whole
+    assert not state.stages
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_noisy_labels_are_sampled(loss: str) -> None:
+    state = Newton().start(problem_of(0.25, loss), None, Settings(1e-6, 0))
+    assert state.opening is None
+    assert state.problem.rows.count < state.whole.rows.count
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_many_rows_a_weight_are_sampled(loss: str) -> None:
+    """However clean: their samples are large enough."""
+    problem = problem_of(0.0, loss, count=8 * 250, weights=8)
+    state = Newton().start(problem, None, Settings(1e-6, 0))
+    assert state.opening is None
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_every_step_of_the_opening_is_an_answer(loss: str, free: bool) -> None:
+    """A run may end between the sweeps; what it returns is certified and goes on from there."""
+    problem = problem_of(0.0, loss, free)
+    judge = Oracle(sparse_data(0.0)[0], problem.y, problem.cost, loss, free)
+    nothing = judge.primal(np.zeros(problem.rows.weights), 0.0)
+    for steps in (1, 2, 3):
+        solution = run(problem, choice_of("newton", BinaryProblem), tol=1e-9, max_iter=steps)
+        assert solution.status is Status.ITERATION_LIMIT
+        P, D = judge.primal(solution.w, float(solution.b)), judge.dual(solution.alpha)
+        assert solution.certificate.primal == pytest.approx(P, rel=1e-9)
+        assert solution.certificate.dual == pytest.approx(D, rel=1e-9, abs=1e-9 * P)
+        assert nothing > 10.0 * P
+    whole = run(problem, choice_of("newton", BinaryProblem), tol=1e-9, warm=solution.point)
+    assert whole.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_both_beginnings_end_at_the_optimum(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(0.0, loss, True)
+    swept = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
+    monkeypatch.setattr("widemargin.methods.newton._MANY_PER_WEIGHT", 0)
+    sampled = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
+    rounding = 1e-12 * sampled.certificate.primal
+    assert swept.certificate.dual <= sampled.certificate.primal + rounding
+    assert sampled.certificate.dual <= swept.certificate.primal + rounding
+
+
+def test_work_before_a_handover_is_counted() -> None:
+    """Far from the answer no certificate is made there, but the passes are not forgotten."""
+    random = np.random.default_rng(2)
+    X = random.standard_normal((4000, 30))
+    y = np.where(X[:, 0] + random.standard_normal(4000) > 0.0, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(4000, 10.0), LOSSES["hinge"], False)
+    solution = run(problem, choice_of("auto", BinaryProblem), tol=1e-6)
+    assert solution.solver.startswith("dual_cd")
+    assert "->" in solution.solver
+    assert {record.method for record in solution.trace} == {"proximal_newton"}
+    alone = run(problem, choice_of("proximal_newton", BinaryProblem), tol=1e-6)
+    assert solution.trace[0].passes > 3.0
+    assert solution.passes == solution.trace[-1].passes
+    assert alone.passes > 0.0
