@@ -147,6 +147,41 @@ void register_sweeps(nb::module_& m) {
       nb::arg("scratch").noconvert());
 
   m.def(
+      "join_moves",
+      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
+         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
+         double residual, double b, double rho, MutableVector alpha_before, MutableVector w_before,
+         double residual_before, MutableVector alpha_older, MutableVector w_older,
+         double residual_older) {
+        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
+        for (const auto* before : {&alpha_before, &alpha_older}) {
+          require_length(*before, handle.count(), "alpha_before");
+        }
+        for (const auto* before : {&w_before, &w_older}) {
+          require_length(*before, handle.weights(), "w_before");
+        }
+        const DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
+        const Beginning newer{alpha_before.data(), w_before.data(), residual_before};
+        Beginning older{alpha_older.data(), w_older.data(), residual_older};
+        bool joined = false;
+        {
+          nb::gil_scoped_release release;
+          const BinaryData data{y.data(), cost.data(), norms.data()};
+          joined = with_loss(loss, [&](auto kind) {
+            return join_moves<decltype(kind)>(data, iterate, Multiplier{b, rho}, newer, older,
+                                              handle.weights());
+          });
+        }
+        return std::tuple(joined, older.residual);
+      },
+      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
+      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
+      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
+      nb::arg("alpha_before").noconvert(), nb::arg("w_before").noconvert(),
+      nb::arg("residual_before"), nb::arg("alpha_older").noconvert(),
+      nb::arg("w_older").noconvert(), nb::arg("residual_older"));
+
+  m.def(
       "newton_step",
       [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, bool free,
          MutableVector w, double b, MutableVector scores, MutableVector alpha) {

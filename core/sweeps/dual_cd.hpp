@@ -329,4 +329,68 @@ double extrapolate(const Rows& rows, const BinaryData& data, DualIterate& iterat
   return step;
 }
 
+// Where a move began: the direction is from there to the iterate.
+struct Beginning {
+  double* alpha = nullptr;
+  double* w = nullptr;
+  double residual = 0.0;
+};
+
+// Joins the moves from two earlier points to the iterate: of their combinations the one that leads
+// on to the least f, to second order and as if there were no bounds. `older` becomes the point that
+// such a move would have begun at, for `extrapolate` to go on from. Returns false, and leaves it as
+// it is, if the two have the same direction.
+template <class Loss>
+bool join_moves(const BinaryData& data, const DualIterate& iterate, const Multiplier& multiplier,
+                const Beginning& newer, Beginning& older, std::int64_t width) {
+  // 1) slopes and curvatures of f along both
+  double slope[2] = {}, curvature[3] = {};  // 11, 12, 22
+  for (std::int64_t j = 0; j < width; ++j) {
+    const double d = iterate.w[j] - newer.w[j], e = iterate.w[j] - older.w[j];
+    slope[0] += iterate.w[j] * d, slope[1] += iterate.w[j] * e;
+    curvature[0] += d * d, curvature[1] += d * e, curvature[2] += e * e;
+  }
+  const double running = multiplier.b + multiplier.rho * iterate.residual;
+  const double dt = iterate.residual - newer.residual, et = iterate.residual - older.residual;
+  slope[0] += running * dt, slope[1] += running * et;
+  curvature[0] += multiplier.rho * dt * dt;
+  curvature[1] += multiplier.rho * dt * et;
+  curvature[2] += multiplier.rho * et * et;
+  for (std::int64_t k = 0; k < iterate.active_count; ++k) {
+    const std::int64_t i = iterate.active[k];
+    const double at = iterate.alpha[i], d = at - newer.alpha[i], e = at - older.alpha[i];
+    if (d != 0.0 || e != 0.0) {
+      const double first = Loss::dual_slope(at, data.cost[i]);
+      const double second = Loss::dual_curvature(at, data.cost[i]);
+      slope[0] += d * first, slope[1] += e * first;
+      curvature[0] += d * d * second, curvature[1] += d * e * second,
+          curvature[2] += e * e * second;
+    }
+  }
+
+  // 2) the least of the quadratic
+  const double area = curvature[0] * curvature[2] - curvature[1] * curvature[1];
+  if (!(area > 1e-10 * curvature[0] * curvature[2])) {
+    return false;
+  }
+  const double s = (curvature[1] * slope[1] - curvature[2] * slope[0]) / area;
+  const double t = (curvature[1] * slope[0] - curvature[0] * slope[1]) / area;
+  if (!std::isfinite(s) || !std::isfinite(t)) {
+    return false;
+  }
+
+  // 3) where the joint move would have begun
+  for (std::int64_t j = 0; j < width; ++j) {
+    const double d = iterate.w[j] - newer.w[j], e = iterate.w[j] - older.w[j];
+    older.w[j] = iterate.w[j] - (s * d + t * e);
+  }
+  for (std::int64_t k = 0; k < iterate.active_count; ++k) {
+    const std::int64_t i = iterate.active[k];
+    const double at = iterate.alpha[i], d = at - newer.alpha[i], e = at - older.alpha[i];
+    older.alpha[i] = at - (s * d + t * e);
+  }
+  older.residual = iterate.residual - (s * dt + t * et);
+  return true;
+}
+
 }  // namespace widemargin

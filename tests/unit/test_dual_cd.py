@@ -16,9 +16,11 @@ from oracle import Oracle, make_data
 from widemargin.data.rows import Rows
 from widemargin.kernels import core
 from widemargin.methods.base import Settings
+from widemargin.methods.choose import Named
 from widemargin.methods.dual_cd import DualCD
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
+from widemargin.run import Status, run
 
 NAMES = ("hinge", "squared_hinge", "logistic")
 
@@ -145,3 +147,73 @@ def test_the_answer_is_proved_from_the_data(loss: str) -> None:
     judge = Oracle(X.toarray(), y, problem.cost, loss, False)
     P, D = judge.primal(state.w, 0.0), judge.dual(problem.certify(state.point)[0].alpha)
     assert 1e-6 * P + judge.rounding(state.w, 0.0) >= P - D
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("loss", NAMES)
+def test_joined_moves_lead_to_the_least_of_the_quadratic(loss: str, free: bool) -> None:
+    """Where no bound is met, one step along the joint move has no slope left along either."""
+    random = np.random.default_rng(4)
+    X, y = make_data((60, 90), seed=4)
+    rows = Rows.of(X)
+    cost, rho, b = random.uniform(50.0, 60.0, 60), (2.0 if free else 0.0), (0.3 if free else 0.0)
+    # Far inside the ranges, three points close to each other.
+    points = [25.0 + 0.1 * random.standard_normal(60) for _ in range(3)]
+    weights = [rows.combine(point, y) for point in points]
+    residuals = [float(point @ y) for point in points]
+    alpha, w = points[0].copy(), weights[0].copy()
+    span = np.arange(60)
+    head = (rows.view, loss, y, cost, rows.norms, alpha, w, span, 60, residuals[0], b, rho)
+    newer = (points[1].copy(), weights[1].copy())
+    older = (points[2].copy(), weights[2].copy())
+    joined, residual = core.join_moves(*head, *newer, residuals[1], *older, residuals[2])
+    assert joined
+
+    def f_slope(at: np.ndarray, direction: np.ndarray) -> float:
+        image, t = rows.combine(at, y), float(at @ y)
+        slope = float(image @ rows.combine(direction, y)) + (b + rho * t) * float(direction @ y)
+        if loss == "logistic":
+            return slope + float(direction @ np.log(at / (cost - at)))
+        share = at / (2.0 * cost) if loss == "squared_hinge" else np.zeros(60)
+        return slope - float(direction @ (1.0 - share))
+
+    # The image of the virtual beginning is that of its dual variables.
+    np.testing.assert_allclose(older[1], rows.combine(older[0], y), atol=1e-8)
+    assert residual == pytest.approx(float(older[0] @ y), abs=1e-8)
+    there = points[0] + (points[0] - older[0])
+    # The entropy is no quadratic, and the step is long.
+    share = 0.3 if loss == "logistic" else 1e-8
+    for k in (1, 2):
+        direction = points[0] - points[k]
+        assert abs(f_slope(there, direction)) <= share * abs(f_slope(points[0], direction))
+
+
+def test_moves_in_one_direction_are_not_joined() -> None:
+    X, y = make_data((30, 40))
+    rows, cost, span = Rows.of(X), np.full(30, 10.0), np.arange(30)
+    point, move = np.full(30, 5.0), np.linspace(0.1, 0.2, 30)
+    before, older = point - move, point - 2.0 * move
+    arrays = [rows.combine(a, y) for a in (point, before, older)]
+    kept = older.copy()
+    joined, _ = core.join_moves(
+        rows.view, "squared_hinge", y, cost, rows.norms, point, arrays[0], span, 30, 0.0, 0.0, 0.0,
+        before, arrays[1], 0.0, older, arrays[2], 0.0,
+    )  # fmt: skip
+    assert not joined
+    np.testing.assert_array_equal(older, kept)
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_two_moves_save_sweeps(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = make_data((1500, 40), seed=1) if loss == "logistic" else text_like(3)
+    C = 10.0 if loss == "logistic" else 300.0
+    problem = BinaryProblem(Rows.of(X), y, np.full(y.size, C), LOSSES[loss], False)
+
+    def passes() -> float:
+        solution = run(problem, Named(DualCD()), tol=1e-5, max_iter=3000)
+        assert solution.status is Status.CONVERGED
+        return solution.passes
+
+    two = passes()
+    monkeypatch.setattr(core, "join_moves", lambda *arguments: (False, arguments[-1]))
+    assert two <= 0.9 * passes()

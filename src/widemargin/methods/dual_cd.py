@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +48,26 @@ _REFRESH = 25
 
 
 @dataclass(eq=False)
+class Moved:
+    """A point that an extrapolation may look back to.
+
+    Empty until the first one is due: vectors over the examples are memory.
+    """
+
+    alpha: Vector = field(default_factory=lambda: np.empty(0))
+    w: Vector = field(default_factory=lambda: np.empty(0))
+    residual: float = 0.0
+
+    def take(self, state: DualCDState) -> None:
+        """Become the present point."""
+        if self.alpha.size == 0:
+            self.alpha, self.w = np.empty_like(state.alpha), np.empty_like(state.w)
+        np.copyto(self.alpha, state.alpha)
+        np.copyto(self.w, state.w)
+        self.residual = state.residual
+
+
+@dataclass(eq=False)
 class DualCDState:
     """Dual variables, and the weights w = Σ α_i y_i x_i that follow from them."""
 
@@ -60,10 +80,10 @@ class DualCDState:
     members: NDArray[np.int64]
     active: int
     residual: float
-    alpha_before: Vector
-    w_before: Vector
-    residual_before: float
+    before: Moved
+    older: Moved
     span: NDArray[np.int64]
+    last_span: NDArray[np.int64]
     scratch: Vector
     random: np.random.Generator
     shrink_low: float = -np.inf
@@ -120,10 +140,10 @@ class DualCD:
             members=members,
             active=members.size,
             residual=float(alpha @ problem.y),
-            alpha_before=np.empty(0),
-            w_before=np.empty(0),
-            residual_before=float(alpha @ problem.y),
+            before=Moved(),
+            older=Moved(),
             span=members[:0],
+            last_span=members[:0],
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
@@ -245,19 +265,36 @@ class DualCD:
         return count, largest, smallest, gap
 
     def _extrapolate(self, state: DualCDState) -> None:
-        problem = state.problem
-        _, state.residual = core.extrapolate(
-            *self._arrays(state)[:-1],
-            state.span,
-            state.span.size,
-            state.residual,
-            state.b,
-            state.rho,
-            state.alpha_before,
-            state.w_before,
-            state.residual_before,
-            state.scratch,
-        )
+        """Go on along the best combination of the last two moves, or else along the last one."""
+        problem, before, older = state.problem, state.before, state.older
+        head = (*self._arrays(state)[:-1], state.span, state.span.size)
+        step, joined = 0.0, False
+        if older.alpha.size > 0:
+            joined, older.residual = core.join_moves(
+                *head,
+                state.residual,
+                state.b,
+                state.rho,
+                before.alpha,
+                before.w,
+                before.residual,
+                older.alpha,
+                older.w,
+                older.residual,
+            )
+        for beginning in (older, before) if joined else (before,):
+            step, state.residual = core.extrapolate(
+                *head,
+                state.residual,
+                state.b,
+                state.rho,
+                beginning.alpha,
+                beginning.w,
+                beginning.residual,
+                state.scratch,
+            )
+            if step > 0.0:
+                break
         # Long runs add up rounding in w; it is computed afresh now and then.
         state.extrapolations += 1
         if state.extrapolations % _REFRESH == 0:
@@ -266,19 +303,19 @@ class DualCD:
         self._mark(state)
 
     def _mark(self, state: DualCDState) -> None:
-        """Remember the point that the next extrapolation starts from, and who may leave it.
-
-        Nothing is kept before the first one is due: vectors over the examples are memory.
-        """
+        """Remember the point that the next extrapolation starts from, and who may leave it."""
         if state.passes < _SETTLED:
             return
-        if state.alpha_before.size == 0:
-            state.alpha_before, state.w_before = state.alpha.copy(), state.w.copy()
-        np.copyto(state.alpha_before, state.alpha)
-        np.copyto(state.w_before, state.w)
-        state.residual_before = state.residual
+        if state.before.alpha.size > 0:
+            state.before, state.older = state.older, state.before
+        state.before.take(state)
         state.since_extrapolation = 0
-        state.span = state.members[: state.active].copy()
+        # Those that have left since the older point take part: they may have moved before.
+        active = state.members[: state.active]
+        state.span, state.last_span = (
+            active.copy() if active.size >= state.last_span.size else state.last_span,
+            active.copy(),
+        )
 
     def _arrays(self, state: DualCDState) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
         """Return what every compiled call takes first; the active examples come last."""
