@@ -163,16 +163,16 @@ void register_sweeps(nb::module_& m) {
         const DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
         const Beginning newer{alpha_before.data(), w_before.data(), residual_before};
         Beginning older{alpha_older.data(), w_older.data(), residual_older};
-        bool joined = false;
+        double length = 0.0;
         {
           nb::gil_scoped_release release;
           const BinaryData data{y.data(), cost.data(), norms.data()};
-          joined = with_loss(loss, [&](auto kind) {
+          length = with_loss(loss, [&](auto kind) {
             return join_moves<decltype(kind)>(data, iterate, Multiplier{b, rho}, newer, older,
                                               handle.weights());
           });
         }
-        return std::tuple(joined, older.residual);
+        return std::tuple(length, older.residual);
       },
       nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
       nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),

@@ -129,6 +129,13 @@ class Oracle:
         margins = np.abs(self.X) @ np.abs(w) + abs(b)
         return 1e-13 * self.primal(w, b) + 4e-16 * float(self.c @ (1.0 + margins))
 
+    def dual_rounding(self, alpha: Vector) -> float:
+        """How far two correct sums for D may lie apart: far from the optimum it is a difference."""
+        v = self.X.T @ (alpha * self.y)
+        terms = float(np.sum(np.abs(dual_term(self.loss, alpha, self.c)) + alpha))
+        moved = float(np.linalg.norm(v)) * float(np.linalg.norm(self.X, axis=1) @ alpha)
+        return 1e-15 * (terms + moved)
+
     def check_feasible(self, alpha: Vector) -> None:
         """α in its range exactly, Σ α y = 0 to rounding."""
         assert np.isfinite(alpha).all()
@@ -145,8 +152,7 @@ class Oracle:
         alpha = model.dual_coef_[row] * self.y
         self.check_feasible(alpha)
         P, D = self.primal(w, b), self.dual(alpha)
-        # Far from the optimum D is a difference of numbers much larger than P.
-        slack = self.rounding(w, b) + 1e-13 * max(0.0, abs(D) - P)
+        slack = self.rounding(w, b) + self.dual_rounding(alpha) + 1e-13 * max(0.0, abs(D) - P)
         assert -slack <= P - D, "weak duality: one of P and D is wrong"
         assert tol * P + slack >= P - D
         # What the model says of itself is what the data say.

@@ -338,11 +338,12 @@ struct Beginning {
 
 // Joins the moves from two earlier points to the iterate: of their combinations the one that leads
 // on to the least f, to second order and as if there were no bounds. `older` becomes the point that
-// such a move would have begun at, for `extrapolate` to go on from. Returns false, and leaves it as
-// it is, if the two have the same direction.
+// such a move would have begun at, for `extrapolate` to go on from. Returns how many times the
+// moves count in it, all told, by which the rounding in w is blown up; zero if they are as good as
+// one, and `older` is as it was.
 template <class Loss>
-bool join_moves(const BinaryData& data, const DualIterate& iterate, const Multiplier& multiplier,
-                const Beginning& newer, Beginning& older, std::int64_t width) {
+double join_moves(const BinaryData& data, const DualIterate& iterate, const Multiplier& multiplier,
+                  const Beginning& newer, Beginning& older, std::int64_t width) {
   // 1) slopes and curvatures of f along both
   double slope[2] = {}, curvature[3] = {};  // 11, 12, 22
   for (std::int64_t j = 0; j < width; ++j) {
@@ -371,12 +372,13 @@ bool join_moves(const BinaryData& data, const DualIterate& iterate, const Multip
   // 2) the least of the quadratic
   const double area = curvature[0] * curvature[2] - curvature[1] * curvature[1];
   if (!(area > 1e-10 * curvature[0] * curvature[2])) {
-    return false;
+    return 0.0;
   }
   const double s = (curvature[1] * slope[1] - curvature[2] * slope[0]) / area;
   const double t = (curvature[1] * slope[0] - curvature[0] * slope[1]) / area;
-  if (!std::isfinite(s) || !std::isfinite(t)) {
-    return false;
+  const double length = std::abs(s) + std::abs(t);
+  if (!(length < 1e3)) {
+    return 0.0;
   }
 
   // 3) where the joint move would have begun
@@ -390,7 +392,7 @@ bool join_moves(const BinaryData& data, const DualIterate& iterate, const Multip
     older.alpha[i] = at - (s * d + t * e);
   }
   older.residual = iterate.residual - (s * dt + t * et);
-  return true;
+  return length;
 }
 
 }  // namespace widemargin

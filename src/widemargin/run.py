@@ -111,10 +111,6 @@ class Solution:
         }
 
 
-_NEAR = 100.0
-"""Expected gaps up to this many times the tolerance are worth a certificate at a handover."""
-
-
 class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints, not an error
     def __init__(self, status: Status) -> None:
         super().__init__(status.value)
@@ -298,16 +294,11 @@ def run(
                 other = choice.next(progress)
                 if other is not None:
                     # The old state's memory is free before the certificate and the new one's.
-                    state = left = _Left.of(state)
-                    # Far from the answer, where there is nothing to compare with, a certificate
-                    # would only be made to be forgotten.
-                    near = left.expected_gap <= _NEAR * tol
-                    if last_check < iteration and (near or best.point is not None):
-                        check(left.point)
-                    start = left.point if best.point is None else best.point
-                    method = other
-                    state = method.start(watched, start, settings)
-                    spent += left.passes
+                    state = _Left.of(state)
+                    if last_check < iteration:
+                        check(state.point)
+                    spent, method, state = spent + state.passes, other, None
+                    state = method.start(watched, best.point, settings)
                     progress = Progress(problem, method.name, tol)
                 elif state.finished:
                     status = Status.STALLED

@@ -166,8 +166,8 @@ def test_joined_moves_lead_to_the_least_of_the_quadratic(loss: str, free: bool) 
     head = (rows.view, loss, y, cost, rows.norms, alpha, w, span, 60, residuals[0], b, rho)
     newer = (points[1].copy(), weights[1].copy())
     older = (points[2].copy(), weights[2].copy())
-    joined, residual = core.join_moves(*head, *newer, residuals[1], *older, residuals[2])
-    assert joined
+    length, residual = core.join_moves(*head, *newer, residuals[1], *older, residuals[2])
+    assert length > 0.0
 
     def f_slope(at: np.ndarray, direction: np.ndarray) -> float:
         image, t = rows.combine(at, y), float(at @ y)
@@ -195,11 +195,11 @@ def test_moves_in_one_direction_are_not_joined() -> None:
     before, older = point - move, point - 2.0 * move
     arrays = [rows.combine(a, y) for a in (point, before, older)]
     kept = older.copy()
-    joined, _ = core.join_moves(
+    length, _ = core.join_moves(
         rows.view, "squared_hinge", y, cost, rows.norms, point, arrays[0], span, 30, 0.0, 0.0, 0.0,
         before, arrays[1], 0.0, older, arrays[2], 0.0,
     )  # fmt: skip
-    assert not joined
+    assert length == 0.0
     np.testing.assert_array_equal(older, kept)
 
 
@@ -215,5 +215,5 @@ def test_two_moves_save_sweeps(loss: str, monkeypatch: pytest.MonkeyPatch) -> No
         return solution.passes
 
     two = passes()
-    monkeypatch.setattr(core, "join_moves", lambda *arguments: (False, arguments[-1]))
+    monkeypatch.setattr(core, "join_moves", lambda *arguments: (0.0, arguments[-1]))
     assert two <= 0.9 * passes()

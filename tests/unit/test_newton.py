@@ -92,16 +92,14 @@ def test_both_beginnings_end_at_the_optimum(loss: str, monkeypatch: pytest.Monke
 
 
 def test_work_before_a_handover_is_counted() -> None:
-    """Far from the answer no certificate is made there, but the passes are not forgotten."""
+    """Passes go on counting when another method takes over."""
     random = np.random.default_rng(2)
     X = random.standard_normal((4000, 30))
     y = np.where(X[:, 0] + random.standard_normal(4000) > 0.0, 1.0, -1.0)
     problem = BinaryProblem(Rows.of(X), y, np.full(4000, 10.0), LOSSES["hinge"], False)
     solution = run(problem, choice_of("auto", BinaryProblem), tol=1e-6)
-    assert solution.solver.startswith("dual_cd")
-    assert "->" in solution.solver
-    assert {record.method for record in solution.trace} == {"proximal_newton"}
-    alone = run(problem, choice_of("proximal_newton", BinaryProblem), tol=1e-6)
-    assert solution.trace[0].passes > 3.0
-    assert solution.passes == solution.trace[-1].passes
-    assert alone.passes > 0.0
+    assert {record.method for record in solution.trace} == {"dual_cd", "proximal_newton"}
+    passes = [record.passes for record in solution.trace]
+    assert passes[0] > 3.0
+    assert passes == sorted(passes)
+    assert solution.passes == passes[-1] > passes[0]

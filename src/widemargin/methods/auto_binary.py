@@ -1,8 +1,8 @@
 """``solver="auto"`` for binary problems.
 
-It starts smooth losses with few weights by ``newton``, small hinge problems by
-``proximal_newton`` or ``interior_point``, and everything else by ``dual_cd``; where examples are
-very few, the second-order methods run on the factor of X Xᵀ. It watches the gap that each sweep
+It starts smooth losses with few weights by ``newton``, hinge problems that are small or have very
+many rows by ``proximal_newton`` or ``interior_point``, and everything else by ``dual_cd``; where
+examples are very few, the second-order methods run on the factor of X Xᵀ. It watches the gap that each sweep
 estimates for free, extrapolates how many sweeps the tolerance will take at that rate, and hands
 over as soon as the second-order method is predicted to be cheaper from there. Predictions count
 operations and never look at the clock: the same data give the same answer on a busy machine.
@@ -28,9 +28,20 @@ SMALL_PROBLEM = 20_000
 FEWEST_ROWS = 100
 """Rows up to which their own Gram matrix costs no more than a few dozen sweeps."""
 
+_PATIENCE = 450.0
+"""Passes after which the steps of proximal Newton, three each on all rows, are given up."""
+
 _WARM_PATIENCE = 40
 """Steps that sweeps get from a warm start where they were enough at the C before: without the fast
 fall of the first ones from nothing, the rate of a few says too little."""
+
+_MANY_ROWS_PER_WEIGHT = 200
+"""Rows a weight from which samples say so much that sweeps over all rows cost more than they tell,
+unless C is so small that a few of them are enough: below this stiffness, C ‖x‖² on average."""
+_STIFF = 0.25
+
+_EXTRAPOLATED = (10.0, 2.6)
+"""Sweeps that are left of R with the logistic loss, once extrapolations have begun: a + b √R."""
 
 _CROWDED = 8
 """Examples per weight below which the hinge goes to the interior point."""
@@ -68,6 +79,8 @@ class AutoBinary:
             return self._tell(Newton(), f"{weights} weights make a small matrix")
         if few and problem.rows.view.nonzeros <= SMALL_PROBLEM:
             return self._tell(self._for_hinge(problem), "small problem")
+        if few and warm is None and _samples_serve(problem):
+            return self._tell(ProximalNewton(), f"{problem.rows.count // weights} rows a weight")
         if problem.rows.count <= FEWEST_ROWS and problem.rows.count < weights:
             return self._tell(FewRows(self._second_order(problem)), "few rows make a small matrix")
         return self._tell(DualCD(), "sweeps tell how hard the problem is")
@@ -90,7 +103,7 @@ class AutoBinary:
         """Hand over when the method at work would take longer than another one from here."""
         problem = progress.problem
         if progress.method == "proximal_newton":
-            if progress.finished or progress.iterations >= 150:
+            if progress.finished or progress.passes >= _PATIENCE:
                 if InteriorPoint().refuses(problem) is None:
                     return self._tell(InteriorPoint(), "steps on the smoothed hinge stalled")
                 if progress.finished:
@@ -107,6 +120,9 @@ class AutoBinary:
         remaining = sweeps_to_go(progress.expected, progress.tol)
         digits = math.log10(max(progress.expected[-1] / progress.tol, 1.0))
         rival = second_order_seconds(problem, digits)
+        if problem.loss.name == "logistic":
+            # Extrapolations do for slow sweeps what conjugate gradients do for steepest descent.
+            remaining = min(remaining, _EXTRAPOLATED[0] + _EXTRAPOLATED[1] * math.sqrt(remaining))
         ahead = remaining * sweep_seconds(problem) * progress.passes / progress.iterations
         if ahead <= rival:
             return None
@@ -123,6 +139,13 @@ class AutoBinary:
         return self._tell(
             method, f"coordinate descent needed {sweeps} more sweeps after {progress.iterations}"
         )
+
+
+def _samples_serve(problem: BinaryProblem) -> bool:
+    """Whether steps on samples of the rows are the better beginning for the hinge."""
+    if problem.rows.count < _MANY_ROWS_PER_WEIGHT * problem.rows.weights:
+        return False
+    return float(problem.cost @ problem.rows.norms) > _STIFF * problem.rows.count
 
 
 def sweeps_to_go(expected: list[float], tol: float) -> float:
@@ -159,10 +182,10 @@ def second_order_seconds(problem: BinaryProblem, digits: float) -> float:
         share = 1.0 if problem.loss.smooth else 0.1
         matrix = share * rows.count * min(0.4 * mean * mean, 0.03 * rows.weights**2)
         factor = 0.05 * rows.weights**3 / 3
-        steps = 8 if problem.loss.smooth else 30
+        steps = 8 if problem.loss.smooth else 3 + 5.5 * digits
         step = 2.5 * entries + 10 * rows.count + matrix + factor
     else:
         # Products with the Hessian, in all steps together.
-        steps = 15 * digits
+        steps = 15 * max(digits, 1.0)
         step = 2.2 * entries + 10 * rows.count
     return 1e-9 * steps * step

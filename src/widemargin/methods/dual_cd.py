@@ -46,6 +46,9 @@ _REOPEN = 20
 _REFRESH = 25
 """Extrapolations after which w is computed from α again."""
 
+_ROUNDING, _DRIFT = 1e-15, 1e-3
+"""The relative rounding in fresh weights; the share of the tolerance that it may grow to."""
+
 
 @dataclass(eq=False)
 class Moved:
@@ -98,6 +101,8 @@ class DualCDState:
     mean_entries: float = 1.0
     since_extrapolation: int = 0
     extrapolations: int = 0
+    drift: float = _ROUNDING
+    """An estimate of the relative rounding in w."""
     steps: int = 0
     narrow_sweeps: int = 0
     wanted_gap: float = np.inf
@@ -268,9 +273,9 @@ class DualCD:
         """Go on along the best combination of the last two moves, or else along the last one."""
         problem, before, older = state.problem, state.before, state.older
         head = (*self._arrays(state)[:-1], state.span, state.span.size)
-        step, joined = 0.0, False
+        length = 0.0
         if older.alpha.size > 0:
-            joined, older.residual = core.join_moves(
+            length, older.residual = core.join_moves(
                 *head,
                 state.residual,
                 state.b,
@@ -282,7 +287,8 @@ class DualCD:
                 older.w,
                 older.residual,
             )
-        for beginning in (older, before) if joined else (before,):
+        tried = [(older, length), (before, 1.0)]
+        for beginning, length in tried if length > 0.0 else tried[1:]:
             step, state.residual = core.extrapolate(
                 *head,
                 state.residual,
@@ -294,12 +300,14 @@ class DualCD:
                 state.scratch,
             )
             if step > 0.0:
+                state.drift *= 1.0 + step * length
                 break
-        # Long runs add up rounding in w; it is computed afresh now and then.
+        # Long runs add up rounding in w, and long steps blow it up; it is computed afresh in time.
         state.extrapolations += 1
-        if state.extrapolations % _REFRESH == 0:
+        if state.extrapolations % _REFRESH == 0 or state.drift > _DRIFT * state.settings.tol:
             state.w[:] = problem.rows.combine(state.alpha, problem.y)
             state.residual = float(state.alpha @ problem.y)
+            state.drift = _ROUNDING
         self._mark(state)
 
     def _mark(self, state: DualCDState) -> None:
