@@ -2,10 +2,10 @@
 
 It starts smooth losses with few weights by ``newton``, hinge problems that are small or have very
 many rows by ``proximal_newton`` or ``interior_point``, and everything else by ``dual_cd``; where
-examples are very few, the second-order methods run on the factor of X Xᵀ. It watches the gap that each sweep
-estimates for free, extrapolates how many sweeps the tolerance will take at that rate, and hands
-over as soon as the second-order method is predicted to be cheaper from there. Predictions count
-operations and never look at the clock: the same data give the same answer on a busy machine.
+examples are very few, the second-order methods run on the factor of X Xᵀ. It watches the gap that
+each sweep estimates for free, extrapolates how many sweeps the tolerance will take at that rate,
+and hands over as soon as the second-order method is predicted to be cheaper from there. Predictions
+count operations and never look at the clock: the same data give the same answer on a busy machine.
 """
 
 from __future__ import annotations

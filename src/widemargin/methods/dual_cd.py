@@ -287,8 +287,7 @@ class DualCD:
                 older.w,
                 older.residual,
             )
-        tried = [(older, length), (before, 1.0)]
-        for beginning, length in tried if length > 0.0 else tried[1:]:
+        for beginning, moves in [(older, length), (before, 1.0)][0 if length > 0.0 else 1 :]:
             step, state.residual = core.extrapolate(
                 *head,
                 state.residual,
@@ -300,7 +299,7 @@ class DualCD:
                 state.scratch,
             )
             if step > 0.0:
-                state.drift *= 1.0 + step * length
+                state.drift *= 1.0 + step * moves
                 break
         # Long runs add up rounding in w, and long steps blow it up; it is computed afresh in time.
         state.extrapolations += 1
