@@ -79,11 +79,11 @@ def seconds_given_up(timing: Timing) -> str:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Read an earlier table, empty when there is none."""
+    """Read an earlier table, empty when there is none; columns that it lacks are empty too."""
     if not path.exists():
         return []
     with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [dict.fromkeys(COLUMNS, "") | row for row in csv.DictReader(file)]
 
 
 def merge(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:

@@ -1,5 +1,6 @@
-// exp, log1p and log without branches, so that loops over examples vectorise; all are good to about
-// two units in the last place on the range that losses need (checked in tests/unit/test_losses.py).
+// exp, log1p, log1m and log without branches, so that loops over examples vectorise; all are good
+// to about two units in the last place on the range that losses need (checked in
+// tests/unit/test_losses.py).
 #pragma once
 
 #include <bit>
@@ -36,9 +37,8 @@ inline double exp_nonpositive(double x) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + bits);
 }
 
-// log(1 + e) for 0 <= e <= 1, by 2 atanh(e / (2 + e)): no cancellation for small e.
-inline double log1p_unit(double e) {
-  const double s = e / (2.0 + e);
+// 2 atanh(s) for |s| <= 1/3
+inline double twice_atanh(double s) {
   const double z = s * s;  // <= 1/9
   double p = 1.0 / 33.0;
   p = p * z + 1.0 / 31.0;
@@ -59,6 +59,12 @@ inline double log1p_unit(double e) {
   p = p * z + 1.0;
   return 2.0 * s * p;
 }
+
+// log(1 + e) for 0 <= e <= 1: no cancellation for small e.
+inline double log1p_unit(double e) { return twice_atanh(e / (2.0 + e)); }
+
+// log(1 - x) for 0 <= x <= 1/2: no cancellation for small x.
+inline double log1m_half(double x) { return -twice_atanh(x / (2.0 - x)); }
 
 // log x for 0 <= x <= 1; values below 1e-300 are taken as 1e-300.
 inline double log_positive(double x) {

@@ -27,8 +27,9 @@ struct Logistic {
   static double dual_term(double alpha, double c) {
     // 0 log 0 = 0 comes out of the finite log; without cost both shares are taken as zero.
     const double share = c > 0.0 ? 1.0 / c : 0.0;
-    const double rest = c - alpha;
-    return -(alpha * log_positive(alpha * share) + rest * log_positive(rest * share));
+    // By the smaller part, so that nothing of the order of c is rounded where that is tiny.
+    const double rest = c - alpha, low = std::min(alpha, rest), high = std::max(alpha, rest);
+    return -(low * log_positive(low * share) + high * log1m_half(low * share));
   }
   static double dual_slope(double alpha, double c) { return std::log(alpha / (c - alpha)); }
   static double dual_curvature(double alpha, double c) { return c / (alpha * (c - alpha)); }

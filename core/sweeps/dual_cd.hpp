@@ -174,7 +174,7 @@ SweepReport dual_sweep(const Rows& rows, const BinaryData& data, DualIterate& it
         }
       }
 
-      // 2) the exact step in this coordinate
+      // 2) the step in this coordinate: exact for both hinges, near it for the entropy
       double fresh;
       if constexpr (can_shrink) {
         fresh = Loss::step(old, m, q, c);

@@ -122,7 +122,7 @@ def test_anticipation_does_not_run_away(
     monkeypatch.setattr("widemargin.methods.dual_cd._SOFT", np.inf)
     with_it = gap_after(3, X, y, loss, C, free)
     assert np.isfinite(with_it)
-    assert with_it <= 3.0 * without + 0.5
+    assert with_it <= 3.0 * without
 
 
 @pytest.mark.parametrize("loss", NAMES)
@@ -217,3 +217,21 @@ def test_two_moves_save_sweeps(loss: str, monkeypatch: pytest.MonkeyPatch) -> No
     two = passes()
     monkeypatch.setattr(core, "join_moves", lambda *arguments: (0.0, arguments[-1]))
     assert two <= 0.9 * passes()
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("loss", NAMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_weights_stay_those_of_the_dual_variables(loss: str, free: bool, seed: int) -> None:
+    """Long runs on badly scaled columns: what extrapolations blow up is computed afresh in time."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((150, 100)) * 10.0 ** random.uniform(-2.0, 1.0, 100)
+    y = np.where(random.random(150) < 0.4, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(150, 10.0), LOSSES[loss], free)
+    state = DualCD().start(problem, None, Settings(1e-6, seed))
+    for step in range(300):
+        DualCD().advance(state)
+        if step % 10 == 0:
+            w = problem.rows.combine(state.alpha, y)
+            assert np.linalg.norm(state.w - w) <= 1e-7 * np.linalg.norm(w)
+            assert state.residual == pytest.approx(float(state.alpha @ y), abs=1e-6)

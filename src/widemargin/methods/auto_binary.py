@@ -28,8 +28,8 @@ SMALL_PROBLEM = 20_000
 FEWEST_ROWS = 100
 """Rows up to which their own Gram matrix costs no more than a few dozen sweeps."""
 
-_PATIENCE = 450.0
-"""Passes after which the steps of proximal Newton, three each on all rows, are given up."""
+_PATIENCE = 300.0
+"""Passes after which the steps of proximal Newton, two each on all rows, are given up."""
 
 _WARM_PATIENCE = 40
 """Steps that sweeps get from a warm start where they were enough at the C before: without the fast

@@ -52,14 +52,15 @@ _ROUNDING, _DRIFT = 1e-15, 1e-3
 
 @dataclass(eq=False)
 class Moved:
-    """A point that an extrapolation may look back to.
+    """A point that an extrapolation may look back to, if it is known.
 
-    Empty until the first one is due: vectors over the examples are memory.
+    Its vectors are made when the first one is due: vectors over the examples are memory.
     """
 
     alpha: Vector = field(default_factory=lambda: np.empty(0))
     w: Vector = field(default_factory=lambda: np.empty(0))
     residual: float = 0.0
+    known: bool = False
 
     def take(self, state: DualCDState) -> None:
         """Become the present point."""
@@ -68,6 +69,7 @@ class Moved:
         np.copyto(self.alpha, state.alpha)
         np.copyto(self.w, state.w)
         self.residual = state.residual
+        self.known = True
 
 
 @dataclass(eq=False)
@@ -85,8 +87,8 @@ class DualCDState:
     residual: float
     before: Moved
     older: Moved
-    span: NDArray[np.int64]
-    last_span: NDArray[np.int64]
+    everyone: NDArray[np.int64]
+    """The members, in order, once extrapolations need them."""
     scratch: Vector
     random: np.random.Generator
     shrink_low: float = -np.inf
@@ -147,8 +149,7 @@ class DualCD:
             residual=float(alpha @ problem.y),
             before=Moved(),
             older=Moved(),
-            span=members[:0],
-            last_span=members[:0],
+            everyone=members[:0],
             scratch=np.empty_like(w),
             random=np.random.default_rng(settings.seed),
             mean_entries=entries,
@@ -156,7 +157,7 @@ class DualCD:
             visits_per_call=max(
                 256, int(_ENTRIES_PER_CALL / (entries + _VISIT[problem.loss.name]))
             ),
-            ahead=_anticipation(problem, norm) if warm is None else 0.0,
+            ahead=_anticipation(problem, members.size) if warm is None else 0.0,
         )
 
     def advance(self, state: DualCDState) -> None:
@@ -180,15 +181,19 @@ class DualCD:
         # 3) extrapolate along the sweeps since the last time, once they have cost more than it
         if settled:
             state.since_extrapolation += visited
-            if state.since_extrapolation * state.mean_entries >= _EXTRAPOLATE_AFTER * state.w.size:
-                self._extrapolate(state)
+            due = state.since_extrapolation * state.mean_entries
+            if due >= _EXTRAPOLATE_AFTER * state.w.size:
+                if state.before.known:
+                    self._extrapolate(state)
+                else:
+                    self._mark(state)
         elif state.passes >= _SETTLED:
             self._mark(state)
 
         # 4) judge; open up again when the active examples are done
         state.expected_gap = self._expected_gap(state, gap)
         if state.expected_gap <= state.settings.tol < _FINE:
-            state.w[:] = problem.rows.combine(state.alpha, problem.y)
+            self._refresh(state)
         if state.active == state.count:
             state.finished = largest == 0.0 and smallest == 0.0 and state.residual == 0.0
         elif self._done_with_active(state) or state.active == 0 or self._stale(state):
@@ -272,9 +277,11 @@ class DualCD:
     def _extrapolate(self, state: DualCDState) -> None:
         """Go on along the best combination of the last two moves, or else along the last one."""
         problem, before, older = state.problem, state.before, state.older
-        head = (*self._arrays(state)[:-1], state.span, state.span.size)
+        head = (*self._arrays(state)[:-1], state.everyone, state.everyone.size)
         length = 0.0
-        if older.alpha.size > 0:
+        if older.known and before.known:
+            # Who is interrupted from here on looks back to no more than one point.
+            older.known = False
             length, older.residual = core.join_moves(
                 *head,
                 state.residual,
@@ -287,6 +294,7 @@ class DualCD:
                 older.w,
                 older.residual,
             )
+            problem.rows.checkpoint()
         for beginning, moves in [(older, length), (before, 1.0)][0 if length > 0.0 else 1 :]:
             step, state.residual = core.extrapolate(
                 *head,
@@ -298,31 +306,33 @@ class DualCD:
                 beginning.residual,
                 state.scratch,
             )
+            problem.rows.checkpoint()
             if step > 0.0:
                 state.drift *= 1.0 + step * moves
                 break
         # Long runs add up rounding in w, and long steps blow it up; it is computed afresh in time.
         state.extrapolations += 1
         if state.extrapolations % _REFRESH == 0 or state.drift > _DRIFT * state.settings.tol:
-            state.w[:] = problem.rows.combine(state.alpha, problem.y)
-            state.residual = float(state.alpha @ problem.y)
-            state.drift = _ROUNDING
+            self._refresh(state)
         self._mark(state)
 
+    def _refresh(self, state: DualCDState) -> None:
+        """Compute w from α; earlier points, whose w has other rounding, are no longer known."""
+        problem = state.problem
+        state.w[:] = problem.rows.combine(state.alpha, problem.y)
+        state.residual = float(state.alpha @ problem.y)
+        state.drift = _ROUNDING
+        state.before.known = state.older.known = False
+
     def _mark(self, state: DualCDState) -> None:
-        """Remember the point that the next extrapolation starts from, and who may leave it."""
+        """Remember the point that the next extrapolation starts from."""
         if state.passes < _SETTLED:
             return
-        if state.before.alpha.size > 0:
-            state.before, state.older = state.older, state.before
+        if state.everyone.size == 0:
+            state.everyone = np.flatnonzero(state.problem.cost > 0.0).astype(np.int64)
+        state.before, state.older = state.older, state.before
         state.before.take(state)
         state.since_extrapolation = 0
-        # Those that have left since the older point take part: they may have moved before.
-        active = state.members[: state.active]
-        state.span, state.last_span = (
-            active.copy() if active.size >= state.last_span.size else state.last_span,
-            active.copy(),
-        )
 
     def _arrays(self, state: DualCDState) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any]:
         """Return what every compiled call takes first; the active examples come last."""
@@ -355,17 +365,16 @@ class DualCD:
         return gap / state.primal if state.primal > 0.0 else np.inf
 
 
-def _anticipation(problem: BinaryProblem, norm: float) -> float:
-    """Return how many examples the first sweep takes as seen before it begins; zero if it looks
-    at what was seen only.
+def _anticipation(problem: BinaryProblem, members: int) -> float:
+    """Return how many examples the first sweep takes as seen before it begins, or zero for none.
 
     A tenth of all keeps the guesses of the first examples from being wild, less will do where they
-    hardly move their own margins.
+    hardly move their own margins. Zero means that it does not anticipate.
     """
-    stiffness = _STIFFNESS[problem.loss.name] * norm * float(problem.cost.mean())
-    if stiffness > _SOFT:
+    stiffness = _STIFFNESS[problem.loss.name] * float(problem.cost @ problem.rows.norms)
+    if stiffness > _SOFT * members:
         return 0.0
-    return problem.rows.count * min(0.1, max(0.02, 0.5 * stiffness))
+    return min(0.1 * members, max(0.02 * members, 0.5 * stiffness))
 
 
 def _penalty(problem: BinaryProblem, norm: float) -> float:

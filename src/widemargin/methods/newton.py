@@ -44,9 +44,6 @@ labels are clean. Measured: up to 0.46 and 0.25 where sweeps led nearer than sam
 _PROBED, _FEWEST_PROBED = 16, 500
 """One in so many examples is looked at to find out, and at least so many."""
 
-_SWEEPS, _MOST_SWEEPS, _FAR = 2, 5, 0.9
-"""So many of them; more where a Newton step is dear and the gap is still above this."""
-
 _WHOLE: list[NDArray[np.int64] | None] = [None]
 
 
@@ -100,7 +97,7 @@ class Newton:
         return None
 
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> NewtonState:
-        """Start at w = 0 on a sample, or at the warm point on all examples."""
+        """Start with sweeps, at w = 0 on a sample, or at the warm point on all examples."""
         point = problem.cold_point() if warm is None else warm
         opening, stages = None, _WHOLE
         if warm is None and _sweeps_lead_near(problem, settings):
@@ -123,7 +120,7 @@ class Newton:
         return state
 
     def advance(self, state: NewtonState) -> None:
-        """Take one Newton step on the examples of the present stage."""
+        """Take one Newton step on the examples of the present stage, or sweep before the first."""
         if state.opening is not None:
             self._sweep(state, state.opening)
             return
@@ -195,10 +192,10 @@ class Newton:
         problem = state.whole
         DualCD().advance(opening)
         state.passes, state.active = opening.passes, opening.active
-        far = opening.expected_gap > _FAR and matrix_is_dear(problem)
-        if opening.passes >= (_MOST_SWEEPS if far else _SWEEPS):
+        if _enough_sweeps(problem, opening.passes, opening.expected_gap):
             state.w, state.b = opening.w, opening.point.b if problem.free_intercept else 0.0
             state.alpha, state.opening = opening.alpha, None
+            problem.rows.forget_norms()
             self._enter_stage(state)
 
     def _small_step(self, state: NewtonState) -> None:
@@ -251,6 +248,16 @@ def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
     DualCD().advance(probe)
     nothing = probed.loss.total(probed.y, probed.cost, np.zeros(probed.rows.count), 0.0)
     return probe.last_gap <= _CLEAN[problem.loss.name] * nothing
+
+
+def _enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
+    """Two, three or five, by what a Newton step costs and how many they are likely to save."""
+    if problem.loss.name == "logistic" and gap > 0.04 and passes < 3.0:
+        # Its matrix has to be formed at every step.
+        return False
+    if gap > 0.9 and passes < 5.0 and matrix_is_dear(problem):
+        return False
+    return passes >= 2.0
 
 
 def _is_small(problem: BinaryProblem) -> bool:

@@ -123,7 +123,7 @@ class NewtonSystem:
             if level is None:
                 # Most of the way all the same, and the next step has a factor of its own.
                 return solution
-        self.residual = self.factor = None
+        self.residual, self.factor, self.last_steps = None, None, 0
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
         else:
