@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oracle import LOSSES, alpha_at, curvature_at, dual_term, value
 from widemargin.kernels import core
@@ -293,3 +295,15 @@ def test_proximal_move() -> None:
     np.testing.assert_allclose(scores, before + step * direction, rtol=1e-14)
     expected = np.clip(np.clip(free, 0.0, cost) - change, 0.0, cost)
     np.testing.assert_allclose(slopes, expected, rtol=1e-12, atol=1e-13)
+
+
+@given(share=st.floats(1e-300, 0.5), c=st.floats(1e-6, 1e6), upper=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_entropy_loses_no_digits_near_its_ends(share: float, c: float, upper: bool) -> None:
+    """Far below c the term is of the order of α: nothing of the order of c may be rounded."""
+    low = share * c
+    alpha = c - low if upper else low
+    low = min(alpha, c - alpha)
+    expected = -(low * np.log(low / c) + (c - low) * np.log1p(-low / c)) if low > 0.0 else 0.0
+    found = OURS["logistic"].dual_total(np.array([alpha]), np.array([c]))
+    assert found == pytest.approx(expected, rel=1e-13, abs=1e-290)
