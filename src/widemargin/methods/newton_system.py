@@ -123,7 +123,9 @@ class NewtonSystem:
             if level is None:
                 # Most of the way all the same, and the next step has a factor of its own.
                 return solution
-        self.residual, self.factor, self.last_steps = None, None, 0
+        # `last_steps` stays: the next factor is made of a sample again, which holds better than this
+        # one where the curvature moves on (measured: proximal Newton on mnist at C = 100).
+        self.residual = self.factor = None
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
         else:
