@@ -123,8 +123,8 @@ class NewtonSystem:
             if level is None:
                 # Most of the way all the same, and the next step has a factor of its own.
                 return solution
-        # `last_steps` stays: the next factor is made of a sample again, which holds better than this
-        # one where the curvature moves on (measured: proximal Newton on mnist at C = 100).
+        # `last_steps` stays: the next factor is a sample's again, which holds better than this one
+        # where the curvature moves on (measured: proximal Newton on mnist at C = 100).
         self.residual = self.factor = None
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
