@@ -84,7 +84,7 @@ def test_every_step_of_the_opening_is_an_answer(loss: str, free: bool) -> None:
 def test_both_beginnings_end_at_the_optimum(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(0.0, loss, True)
     swept = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
-    monkeypatch.setattr("widemargin.methods.newton._MANY_PER_WEIGHT", 0)
+    monkeypatch.setattr("widemargin.methods.newton.MANY_PER_WEIGHT", 0)
     sampled = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
     rounding = 1e-12 * sampled.certificate.primal
     assert swept.certificate.dual <= sampled.certificate.primal + rounding

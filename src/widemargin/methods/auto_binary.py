@@ -17,7 +17,7 @@ from widemargin.methods.dual_cd import DualCD
 from widemargin.methods.few_rows import FewRows
 from widemargin.methods.interior_point import InteriorPoint
 from widemargin.methods.newton import Newton
-from widemargin.methods.newton_system import LARGEST_FACTORISED
+from widemargin.methods.newton_system import LARGEST_FACTORISED, MANY_PER_WEIGHT
 from widemargin.methods.proximal_newton import ProximalNewton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -35,10 +35,9 @@ _WARM_PATIENCE = 40
 """Steps that sweeps get from a warm start where they were enough at the C before: without the fast
 fall of the first ones from nothing, the rate of a few says too little."""
 
-_MANY_ROWS_PER_WEIGHT = 200
-"""Rows a weight from which samples say so much that sweeps over all rows cost more than they tell,
-unless C is so small that a few of them are enough: below this stiffness, C ‖x‖² on average."""
 _STIFF = 0.25
+"""C ‖x‖² on average, below which a few sweeps are enough for the hinge: above it, where rows are so
+many that samples tell about the rest, sweeps over all of them cost more than they tell."""
 
 _EXTRAPOLATED = (10.0, 2.6)
 """Sweeps that are left of R with the logistic loss, once extrapolations have begun: a + b √R."""
@@ -143,7 +142,7 @@ class AutoBinary:
 
 def _samples_serve(problem: BinaryProblem) -> bool:
     """Whether steps on samples of the rows are the better beginning for the hinge."""
-    if problem.rows.count < _MANY_ROWS_PER_WEIGHT * problem.rows.weights:
+    if problem.rows.count < MANY_PER_WEIGHT * problem.rows.weights:
         return False
     return float(problem.cost @ problem.rows.norms) > _STIFF * problem.rows.count
 

@@ -20,6 +20,7 @@ from widemargin.kernels import core
 from widemargin.methods.base import Settings
 from widemargin.methods.dual_cd import DualCD, DualCDState
 from widemargin.methods.newton_system import (
+    MANY_PER_WEIGHT,
     SAMPLE_ERROR,
     NewtonSystem,
     growing_samples,
@@ -32,9 +33,6 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
-
-_MANY_PER_WEIGHT = 200
-"""Rows a weight from which samples are large enough to tell about the rest, clean or not."""
 
 _CLEAN = {"squared_hinge": 0.5, "logistic": 0.3}
 """The loss of sampled examples at their first visit, as a share of that at w = 0, up to which
@@ -237,7 +235,7 @@ def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
     predicted by those before them. A sample's own solution says much less about the others there.
     """
     count = problem.rows.count
-    if not has_samples(problem) or count >= _MANY_PER_WEIGHT * problem.rows.weights:
+    if not has_samples(problem) or count >= MANY_PER_WEIGHT * problem.rows.weights:
         return False
     size = max(_FEWEST_PROBED, count // _PROBED)
     sample = spread_sample(problem, size, np.random.default_rng(settings.seed))

@@ -38,6 +38,9 @@ _LAST_PER_WEIGHT = 50
 """Rows a weight that the largest sample should have; with fewer in a quarter it is a third, unless
 the rows are so few that the steps on all of them cost no more."""
 
+MANY_PER_WEIGHT = 200
+"""Rows a weight from which samples of them are large enough to tell about the rest."""
+
 SAMPLE_ERROR = 2.0
 """A sample is left when less than this times its statistical error, d/m of P, is to be gained."""
 
