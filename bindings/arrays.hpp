@@ -9,13 +9,10 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "losses/hinge.hpp"
-#include "losses/logistic.hpp"
-#include "losses/squared_hinge.hpp"
+#include "losses/all.hpp"
 #include "rows/csr.hpp"
 #include "rows/dense.hpp"
 
@@ -25,9 +22,12 @@ namespace widemargin {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IndexVector = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableIndexVector = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableLabels = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 using AnyRows = std::variant<DenseRows<float>, DenseRows<double>, CsrRows<float, std::int32_t>,
                              CsrRows<float, std::int64_t>, CsrRows<double, std::int32_t>,
@@ -59,38 +59,43 @@ void require_length(const Array& array, std::int64_t length, const char* name) {
   }
 }
 
+template <class Array>
+void require_shape(const Array& array, std::int64_t rows, std::int64_t columns, const char* name) {
+  require_length(array, rows, name);
+  if (static_cast<std::int64_t>(array.shape(1)) != columns) {
+    throw std::invalid_argument(std::string(name) + " has " + std::to_string(array.shape(1)) +
+                                " columns, expected " + std::to_string(columns));
+  }
+}
+
+template <class Array>
+void require_indices(const Array& array, std::int64_t limit, const char* name) {
+  const auto* values = array.data();
+  for (std::size_t k = 0; k < array.shape(0); ++k) {
+    if (values[k] < 0 || values[k] >= limit) {
+      throw std::invalid_argument(std::string(name) + " holds an index out of range");
+    }
+  }
+}
+
 inline void require_range(std::int64_t begin, std::int64_t end, std::int64_t count) {
   if (begin < 0 || end < begin || end > count) {
     throw std::invalid_argument("row range out of bounds");
   }
 }
 
-template <class Visit>
-auto with_loss(std::string_view name, Visit&& visit) {
-  if (name == "hinge") return visit(Hinge{});
-  if (name == "squared_hinge") return visit(SquaredHinge{});
-  if (name == "logistic") return visit(Logistic{});
-  throw std::invalid_argument("unknown loss '" + std::string(name) + "'");
-}
-
-template <class Visit>
-auto with_smooth_loss(std::string_view name, Visit&& visit) {
-  if (name == "squared_hinge") return visit(SquaredHinge{});
-  if (name == "logistic") return visit(Logistic{});
-  throw std::invalid_argument("loss '" + std::string(name) + "' has no second derivative");
-}
-
 void register_products(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_losses(nb::module_& m);
 void register_sweeps(nb::module_& m);
 void register_projections(nb::module_& m);
-void register_pegasos(nb::module_& m);
+void register_binary(nb::module_& m);
 void register_kernel_sweeps(nb::module_& m);
 void register_frank_wolfe(nb::module_& m);
 void register_svmlight(nb::module_& m);
 void register_robust(nb::module_& m);
 void register_robust_path(nb::module_& m);
 void register_multiclass(nb::module_& m);
-void register_stacked(nb::module_& m, nb::class_<RowsHandle>& rows);
+void register_multinomial(nb::module_& m);
+void register_lanes(nb::module_& m, nb::class_<RowsHandle>& rows);
 
 }  // namespace widemargin

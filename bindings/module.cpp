@@ -184,14 +184,15 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
         nb::arg("width"), nb::arg("bias"));
   register_products(m, rows);
   register_losses(m);
+  register_binary(m);
   register_sweeps(m);
   register_projections(m);
-  register_pegasos(m);
   register_kernel_sweeps(m);
   register_frank_wolfe(m);
   register_svmlight(m);
   register_robust(m);
   register_robust_path(m);
   register_multiclass(m);
-  register_stacked(m, rows);
+  register_multinomial(m);
+  register_lanes(m, rows);
 }

@@ -7,14 +7,11 @@
 
 namespace widemargin {
 
-using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using MutableLabels = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyRule = std::variant<WestonWatkins, CrammerSinger>;
 
-template <class Visit>
-auto with_rule(std::string_view name, Visit&& visit) {
-  if (name == "weston_watkins") return visit(WestonWatkins{});
-  if (name == "crammer_singer") return visit(CrammerSinger{});
+inline AnyRule rule_named(std::string_view name) {
+  if (name == "weston_watkins") return WestonWatkins{};
+  if (name == "crammer_singer") return CrammerSinger{};
   throw std::invalid_argument("unknown rule '" + std::string(name) + "'");
 }
 
@@ -68,57 +65,65 @@ inline void require_csr(const IndexVector& pointers, const Labels& classes, std:
 // Python's `MulticlassCore`: the data of a problem, checked once, and the loops over them.
 class MulticlassCore {
  public:
-  MulticlassCore(const RowsHandle& rows, const nb::object& label, const nb::object& cost,
-                 const nb::object& norms, std::int64_t classes, const std::string& rule)
-      : rows_(rows), rule_(rule), owners_{label, cost, norms} {
-    const auto labels = nb::cast<Labels>(label, false);
-    const auto costs = nb::cast<Vector>(cost, false);
-    const auto squares = nb::cast<Vector>(norms, false);
+  MulticlassCore(const RowsHandle& rows, Labels label, Vector cost, Vector norms,
+                 std::int64_t classes, const std::string& rule)
+      : rows_(rows),
+        rule_(rule_named(rule)),
+        label_(std::move(label)),
+        cost_(std::move(cost)),
+        norms_(std::move(norms)) {
     if (classes < 2) throw std::invalid_argument("there must be two classes at least");
-    require_labels(labels, rows.count(), classes);
-    require_length(costs, rows.count(), "cost");
-    require_length(squares, rows.count(), "squared_norms");
-    with_rule(rule, [](auto) { return 0; });
-    data_ = {labels.data(), costs.data(), squares.data(), classes, rows.weights()};
+    require_labels(label_, rows.count(), classes);
+    require_length(cost_, rows.count(), "cost");
+    require_length(norms_, rows.count(), "squared_norms");
+    data_ = {label_.data(), cost_.data(), norms_.data(), classes, rows.weights()};
   }
 
   const MulticlassData& data() const { return data_; }
   std::int64_t rows_count() const { return rows_.count(); }
 
-  BlockIterate iterate(BlockDuals& duals, const MutableMatrix& weights,
-                       const MutableVector& residual, const Vector& b, double rho) const {
-    require_weights(weights, data_.features, data_.classes);
-    require_length(residual, data_.stride(), "residual");
-    require_length(b, data_.stride(), "b");
+  void require_duals(const BlockDuals& duals) const {
     if (duals.rows() != rows_.count()) {
       throw std::invalid_argument("dual variables of another number of examples");
     }
+  }
+
+  BlockIterate iterate(BlockDuals& duals, const MutableMatrix& weights,
+                       const MutableVector& residual) const {
+    require_duals(duals);
+    require_weights(weights, data_.features, data_.classes);
+    require_length(residual, data_.stride(), "residual");
     BlockIterate iterate;
     iterate.duals = &duals;
     iterate.weights = weights.data();
     iterate.residual = residual.data();
-    iterate.b = b.data();
-    iterate.rho = rho;
     return iterate;
   }
 
+  // Calls visit(rows, rule).
   template <class Visit>
   auto visit(Visit&& visit) const {
-    return std::visit(
-        [&](const auto& rows) {
-          return with_rule(rule_, [&](auto rule) { return visit(rows, rule); });
-        },
-        rows_.view);
+    return std::visit(visit, rows_.view, rule_);
+  }
+  template <class Visit>
+  auto visit_rows(Visit&& visit) const {
+    return std::visit(visit, rows_.view);
+  }
+  template <class Visit>
+  auto visit_rule(Visit&& visit) const {
+    return std::visit(visit, rule_);
   }
 
  private:
   RowsHandle rows_;
-  std::string rule_;
-  std::vector<nb::object> owners_;
+  AnyRule rule_;
+  Labels label_;
+  Vector cost_, norms_;
   MulticlassData data_;
 };
 
 using MulticlassClass = nb::class_<MulticlassCore>;
+void register_block_sweeps(nb::module_& m);
 void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass);
 
 }  // namespace widemargin

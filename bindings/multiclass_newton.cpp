@@ -57,10 +57,9 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             require_length(start, data.stride(), "start");
             require_range(begin, end, core.rows_count());
             nb::gil_scoped_release release;
-            core.visit([&](const auto& rows, auto) {
+            core.visit_rows([&](const auto& rows) {
               score_matrix(rows, weights.data(), start.data(), data.stride(), out.data(), begin,
                            end);
-              return 0;
             });
           },
           nb::arg("weights"), nb::arg("start"), nb::arg("out").noconvert(), nb::arg("begin"),
@@ -72,13 +71,12 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             const MulticlassData& data = core.data();
             require_weights(scores, core.rows_count(), data.classes);
             require_range(begin, end, core.rows_count());
-            if (center.rows() != core.rows_count() || fresh.rows() != core.rows_count()) {
-              throw std::invalid_argument("dual variables of another number of examples");
-            }
+            core.require_duals(center);
+            core.require_duals(fresh);
             ProximalSums sums;
             {
               nb::gil_scoped_release release;
-              sums = core.visit([&](const auto&, auto rule) {
+              sums = core.visit_rule([&](auto rule) {
                 return proximal_terms<decltype(rule)>(
                     ProximalData{data.label, data.cost, data.classes}, center, width, scores.data(),
                     nullptr, 0.0, &fresh, &ties, begin, end);
@@ -96,13 +94,11 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             require_range(begin, end, core.rows_count());
             require_weights(scores, core.rows_count(), data.classes);
             require_weights(slopes, core.rows_count(), data.classes);
-            if (center.rows() != core.rows_count()) {
-              throw std::invalid_argument("dual variables of another number of examples");
-            }
+            core.require_duals(center);
             ProximalSums sums;
             {
               nb::gil_scoped_release release;
-              sums = core.visit([&](const auto&, auto rule) {
+              sums = core.visit_rule([&](auto rule) {
                 return proximal_terms<decltype(rule)>(
                     ProximalData{data.label, data.cost, data.classes}, center, width, scores.data(),
                     slopes.data(), step, nullptr, nullptr, begin, end);
@@ -121,10 +117,9 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             require_weights(direction, data.features + (intercept ? 1 : 0), data.classes);
             require_weights(out, data.features + (intercept ? 1 : 0), data.classes);
             nb::gil_scoped_release release;
-            core.visit([&](const auto& rows, auto) {
+            core.visit_rows([&](const auto& rows) {
               tied_product(rows, ties, data.classes, intercept, data.features, direction.data(),
                            out.data(), begin, end);
-              return 0;
             });
           },
           nb::arg("ties"), nb::arg("intercept"), nb::arg("direction"), nb::arg("out").noconvert(),
@@ -140,9 +135,8 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             }
             require_range(begin, end, ties.count());
             nb::gil_scoped_release release;
-            core.visit([&](const auto& rows, auto) {
+            core.visit_rows([&](const auto& rows) {
               tied_rows(rows, ties, data.features, out.data(), begin, end);
-              return 0;
             });
           },
           nb::arg("ties"), nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"))
@@ -158,10 +152,9 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             }
             require_range(begin, end, ties.count());
             nb::gil_scoped_release release;
-            core.visit([&](const auto& rows, auto) {
+            core.visit_rows([&](const auto& rows) {
               tied_matrix(rows, ties, data.classes, intercept, data.features, matrix.data(), begin,
                           end);
-              return 0;
             });
           },
           nb::arg("ties"), nb::arg("intercept"), nb::arg("matrix").noconvert(), nb::arg("begin"),
@@ -171,11 +164,11 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
           [](const MulticlassCore& core, BlockDuals& duals, MutableMatrix combination,
              MutableVector residual, std::int64_t begin, std::int64_t end) {
             const MulticlassData& data = core.data();
-            BlockIterate iterate =
-                core.iterate(duals, combination, residual, Vector(residual), 1.0);
+            BlockIterate iterate = core.iterate(duals, combination, residual);
+            iterate.rho = 1.0;  // so that the residual is summed, too
             require_range(begin, end, core.rows_count());
             nb::gil_scoped_release release;
-            core.visit([&](const auto& rows, auto) {
+            core.visit_rows([&](const auto& rows) {
               BlockScratch scratch(data.stride());
               for (std::int64_t i = begin; i < end; ++i) {
                 if (duals.count(i) > 0) {
@@ -183,7 +176,6 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
                                duals.count(i), iterate, data.stride(), scratch);
                 }
               }
-              return 0;
             });
           },
           nb::arg("duals"), nb::arg("combination").noconvert(), nb::arg("residual").noconvert(),

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
+#include "kernels/compensated.hpp"
 #include "kernels/gram.hpp"
 
 namespace widemargin {
@@ -80,6 +81,42 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           },
           nb::arg("w"), nb::arg("out").noconvert(), nb::arg("coefficients"),
           nb::arg("signs").none(), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "compensated_scores",
+          [](const RowsHandle& handle, Vector w, double b, double b_low, MutableVector out,
+             std::int64_t begin, std::int64_t end) {
+            require_length(w, handle.weights(), "w");
+            require_length(out, handle.count(), "out");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  compensated_scores(r, w.data(), Pair{b, b_low}, out.data(), begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("w"), nb::arg("b"), nb::arg("b_low"), nb::arg("out").noconvert(),
+          nb::arg("begin"), nb::arg("end"))
+      .def(
+          "compensated_accumulate",
+          [](const RowsHandle& handle, Vector coefficients, std::optional<Vector> signs,
+             MutableVector high, MutableVector low, std::int64_t begin, std::int64_t end) {
+            require_length(coefficients, handle.count(), "coefficients");
+            if (signs) require_length(*signs, handle.count(), "signs");
+            require_length(high, handle.weights(), "high");
+            require_length(low, handle.weights(), "low");
+            require_range(begin, end, handle.count());
+            const double* sign_data = signs ? signs->data() : nullptr;
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  compensated_accumulate(r, coefficients.data(), sign_data, high.data(), low.data(),
+                                         begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("high").noconvert(),
+          nb::arg("low").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "total_squared_norm",
           [](const RowsHandle& handle, std::int64_t begin, std::int64_t end) {
@@ -185,6 +222,15 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           },
           nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"));
 
+  m.def(
+      "compensated_dot",
+      [](Vector a, Vector b, double start) {
+        require_length(b, static_cast<std::int64_t>(a.shape(0)), "b");
+        const Pair dot =
+            compensated_dot(a.data(), b.data(), static_cast<std::int64_t>(a.shape(0)), start);
+        return std::pair(dot.high, dot.low);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("start"));
   m.def(
       "symmetrise",
       [](MutableMatrix matrix) {

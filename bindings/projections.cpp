@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
 
 #include "arrays.hpp"
 #include "projections/box.hpp"
@@ -9,10 +10,13 @@ namespace widemargin {
 namespace {
 
 // One number for all examples, or an array.
-Parameter parameter(const std::optional<Vector>& array, double number, std::int64_t count,
-                    const char* name) {
-  if (array) require_length(*array, count, name);
-  return {array ? array->data() : nullptr, number};
+using NumberOrVector = std::variant<double, Vector>;
+
+Parameter parameter(const NumberOrVector& given, std::int64_t count, const char* name) {
+  if (const auto* number = std::get_if<double>(&given)) return {nullptr, *number};
+  const auto& array = std::get<Vector>(given);
+  require_length(array, count, name);
+  return {array.data(), 0.0};
 }
 
 }  // namespace
@@ -31,27 +35,25 @@ void register_projections(nb::module_& m) {
       nb::arg("a").noconvert(), nb::arg("sign"), nb::arg("upper").none());
   m.def(
       "project_box",
-      [](Vector middle, std::optional<Vector> weights, double weight, std::optional<Vector> signs,
-         double sign, std::optional<Vector> lowers, double lower, std::optional<Vector> uppers,
-         double upper, double level, MutableVector out) {
+      [](Vector middle, NumberOrVector weights, NumberOrVector signs, NumberOrVector lower,
+         NumberOrVector upper, double level, MutableVector out) {
         const auto n = static_cast<std::int64_t>(middle.shape(0));
         require_length(out, n, "out");
         if (n > 0 && out.data() == middle.data()) {
           throw std::invalid_argument("out must not be the array that is projected");
         }
         const BoxTerms terms{middle.data(),
-                             parameter(weights, weight, n, "weights"),
-                             parameter(signs, sign, n, "signs"),
-                             parameter(lowers, lower, n, "lowers"),
-                             parameter(uppers, upper, n, "uppers"),
+                             parameter(weights, n, "weights"),
+                             parameter(signs, n, "signs"),
+                             parameter(lower, n, "lower"),
+                             parameter(upper, n, "upper"),
                              n};
         nb::gil_scoped_release release;
         const BoxAnswer answer = project_box(terms, level, out.data());
         return std::tuple(answer.multiplier, answer.missing, answer.size);
       },
-      nb::arg("middle"), nb::arg("weights").none(), nb::arg("weight"), nb::arg("signs").none(),
-      nb::arg("sign"), nb::arg("lowers").none(), nb::arg("lower"), nb::arg("uppers").none(),
-      nb::arg("upper"), nb::arg("level"), nb::arg("out").noconvert());
+      nb::arg("middle"), nb::arg("weights"), nb::arg("signs"), nb::arg("lower"), nb::arg("upper"),
+      nb::arg("level"), nb::arg("out").noconvert());
   m.def(
       "project_simplex",
       [](Vector middle, double radius, MutableVector zeros) {

@@ -60,6 +60,81 @@ std::tuple<double, double, double, int> prox_step(Norm, MutableVector& w, double
   }
 }
 
+// Python's `RobustCore`: the data of a robust problem, checked once.
+class RobustCore {
+ public:
+  RobustCore(const RowsHandle& rows, double norm, Vector y, Vector weights, double radius,
+             double label_cost, double l2, bool intercept)
+      : rows(rows), norm(norm), y_(std::move(y)), weights_(std::move(weights)) {
+    require_length(y_, rows.count(), "y");
+    require_length(weights_, rows.count(), "weights");
+    const bool flips = std::isfinite(label_cost) && radius > 0.0;
+    terms = {y_.data(), weights_.data(), radius, label_cost, l2, flips, intercept};
+  }
+
+  RowsHandle rows;
+  double norm;
+  RobustTerms terms;
+
+ private:
+  Vector y_, weights_;
+};
+
+// Python's `RobustStage`: sweeps over the examples in one order, and the sums over their steps.
+class RobustStage {
+ public:
+  RobustStage(const RobustCore& core, IndexVector order, MutableVector w, double b, double price,
+              MutableVector sum_w, MutableMatrix alpha)
+      : core_(core),
+        order_(std::move(order)),
+        w_(std::move(w)),
+        sum_w_(std::move(sum_w)),
+        alpha_(std::move(alpha)) {
+    const std::int64_t n = core.rows.count();
+    require_length(order_, n, "order");
+    require_indices(order_, n, "order");
+    require_length(w_, core.rows.weights(), "w");
+    require_length(sum_w_, core.rows.weights(), "sum_w");
+    require_shape(alpha_, 2, n, "alpha");
+    at_ = {w_.data(), core.rows.weights(), b, price};
+    sums_ = {sum_w_.data(), 0.0, 0.0, 0.0, alpha_.data(), alpha_.data() + n, 0.0, 0.0};
+  }
+
+  const RobustIterate& at() const { return at_; }
+  const RobustSums& sums() const { return sums_; }
+
+  void sweep(const std::string& method, std::int64_t begin, std::int64_t end, std::int64_t batch,
+             double step, double ramp) {
+    require_range(begin, end, core_.rows.count());
+    if (batch < 1) throw std::invalid_argument("batch must be positive");
+    sums_.ramp = ramp;
+    const RobustPlaces places{order_.data(), begin, end, batch};
+    nb::gil_scoped_release release;
+    std::visit(
+        [&](const auto& rows) {
+          with_norm(core_.norm, [&](auto kind) {
+            using Norm = decltype(kind);
+            if (method == "isg") {
+              isg_sweep<Norm>(rows, core_.terms, at_, sums_, places, step);
+            } else if constexpr (std::is_same_v<Norm, NormTwo>) {
+              ippa_sweep_round(rows, core_.terms, at_, sums_, places, step);
+            } else {
+              ippa_sweep<Norm>(rows, core_.terms, at_, sums_, places, step);
+            }
+          });
+        },
+        core_.rows.view);
+  }
+
+ private:
+  RobustCore core_;
+  IndexVector order_;
+  MutableVector w_, sum_w_;
+  MutableMatrix alpha_;
+  RobustIterate at_;
+  RobustSums sums_;
+};
+
 }  // namespace
 
 void register_robust(nb::module_& m) {
@@ -96,58 +171,23 @@ void register_robust(nb::module_& m) {
       nb::arg("w").noconvert(), nb::arg("price"), nb::arg("z"), nb::arg("pull"),
       nb::arg("label_cost"), nb::arg("offset"), nb::arg("norm"), nb::arg("aperture"));
 
-  m.def(
-      "robust_sweep",
-      [](const RowsHandle& handle, const std::string& method, double norm, Vector y, Vector weights,
-         double radius, double label_cost, double l2, bool intercept, MutableVector w, double b,
-         double price, MutableVector sum_w, MutableVector totals, MutableVector keep,
-         MutableVector flip, double weight, double ramp, IndexVector order, std::int64_t begin,
-         std::int64_t end, std::int64_t batch, double step) {
-        const std::int64_t n = handle.count();
-        require_length(y, n, "y");
-        require_length(weights, n, "weights");
-        require_length(keep, n, "keep");
-        require_length(flip, n, "flip");
-        require_length(w, handle.weights(), "w");
-        require_length(sum_w, handle.weights(), "sum_w");
-        require_length(totals, 3, "totals");
-        require_range(begin, end, static_cast<std::int64_t>(order.shape(0)));
-        if (batch < 1) throw std::invalid_argument("batch must be positive");
-        const RobustTerms terms{y.data(), weights.data(),
-                                radius,   label_cost,
-                                l2,       std::isfinite(label_cost) && radius > 0.0,
-                                intercept};
-        RobustIterate at{w.data(), handle.weights(), b, price};
-        RobustSums sums{sum_w.data(), totals.data()[0], totals.data()[1], totals.data()[2],
-                        keep.data(),  flip.data(),      weight,           ramp};
-        {
-          nb::gil_scoped_release release;
-          std::visit(
-              [&](const auto& rows) {
-                with_norm(norm, [&](auto kind) {
-                  using Norm = decltype(kind);
-                  if (method == "isg") {
-                    isg_sweep<Norm>(rows, terms, at, sums, order.data(), begin, end, batch, step);
-                  } else if constexpr (std::is_same_v<Norm, NormTwo>) {
-                    ippa_sweep_round(rows, terms, at, sums, order.data(), begin, end, batch, step);
-                  } else {
-                    ippa_sweep<Norm>(rows, terms, at, sums, order.data(), begin, end, batch, step);
-                  }
-                });
-              },
-              handle.view);
-        }
-        totals.data()[0] = sums.b;
-        totals.data()[1] = sums.price;
-        totals.data()[2] = sums.total;
-        return std::tuple(at.b, at.price, sums.weight);
-      },
-      nb::arg("rows"), nb::arg("method"), nb::arg("norm"), nb::arg("y"), nb::arg("weights"),
-      nb::arg("radius"), nb::arg("label_cost"), nb::arg("l2"), nb::arg("intercept"),
-      nb::arg("w").noconvert(), nb::arg("b"), nb::arg("price"), nb::arg("sum_w").noconvert(),
-      nb::arg("totals").noconvert(), nb::arg("keep").noconvert(), nb::arg("flip").noconvert(),
-      nb::arg("weight"), nb::arg("ramp"), nb::arg("order"), nb::arg("begin"), nb::arg("end"),
-      nb::arg("batch"), nb::arg("step"));
+  nb::class_<RobustCore>(m, "RobustCore")
+      .def(nb::init<const RowsHandle&, double, Vector, Vector, double, double, double, bool>(),
+           nb::arg("rows"), nb::arg("norm"), nb::arg("y").noconvert(),
+           nb::arg("weights").noconvert(), nb::arg("radius"), nb::arg("label_cost"), nb::arg("l2"),
+           nb::arg("intercept"));
+  nb::class_<RobustStage>(m, "RobustStage")
+      .def(nb::init<const RobustCore&, IndexVector, MutableVector, double, double, MutableVector,
+                    MutableMatrix>(),
+           nb::arg("core"), nb::arg("order").noconvert(), nb::arg("w").noconvert(), nb::arg("b"),
+           nb::arg("price"), nb::arg("sum_w").noconvert(), nb::arg("alpha").noconvert())
+      .def_prop_ro("b", [](const RobustStage& stage) { return stage.at().b; })
+      .def_prop_ro("price", [](const RobustStage& stage) { return stage.at().price; })
+      .def_prop_ro("total", [](const RobustStage& stage) { return stage.sums().total; })
+      .def_prop_ro("sum_b", [](const RobustStage& stage) { return stage.sums().b; })
+      .def_prop_ro("sum_price", [](const RobustStage& stage) { return stage.sums().price; })
+      .def("sweep", &RobustStage::sweep, nb::arg("method"), nb::arg("begin"), nb::arg("end"),
+           nb::arg("batch"), nb::arg("step"), nb::arg("ramp"));
 }
 
 }  // namespace widemargin

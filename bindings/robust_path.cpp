@@ -7,108 +7,88 @@
 namespace widemargin {
 namespace {
 
-RobustPath path_of(const MutableMatrix& values) {
-  if (values.shape(0) != 6) {
-    throw std::invalid_argument("a state of the central path has six rows");
+// Python's `RobustPath`: a state of the central path, checked once; six numbers an example.
+class CheckedPath {
+  std::int64_t count() const { return static_cast<std::int64_t>(state_.shape(1)); }
+  RobustPath path(const MutableMatrix& values) const { return {values.data(), count()}; }
+  template <class Visit>
+  auto visit(Visit&& visit) const {
+    return flips_ ? visit(std::true_type{}) : visit(std::false_type{});
   }
-  return {values.data(), static_cast<std::int64_t>(values.shape(1))};
-}
 
-std::int64_t count_of(const MutableMatrix& values) {
-  return static_cast<std::int64_t>(values.shape(1));
-}
-
-void require_same(const MutableMatrix& first, const MutableMatrix& second) {
-  if (second.shape(0) != 6 || second.shape(1) != first.shape(1)) {
-    throw std::invalid_argument("state and direction differ in shape");
+ public:
+  CheckedPath(MutableMatrix state, bool flips) : state_(std::move(state)), flips_(flips) {
+    require_length(state_, 6, "state");
   }
-}
 
-template <class Visit>
-auto with_flips(bool flips, Visit&& visit) {
-  return flips ? visit(std::true_type{}) : visit(std::false_type{});
-}
+  double curvature(double label_cost, MutableVector margin, MutableVector mixed) const {
+    require_length(margin, count(), "margin");
+    require_length(mixed, count(), "mixed");
+    nb::gil_scoped_release release;
+    return visit([&](auto flips) {
+      return path_curvature<flips>(path(state_), label_cost, margin.data(), mixed.data(), count());
+    });
+  }
+
+  double pull(Vector margins, double raised, double target, std::optional<MutableMatrix> earlier,
+              MutableVector out) const {
+    require_length(margins, count(), "margins");
+    require_length(out, count(), "out");
+    if (earlier) require_shape(*earlier, 6, count(), "earlier");
+    const PathAim aim{target, earlier ? earlier->data() : nullptr};
+    nb::gil_scoped_release release;
+    return visit([&](auto flips) {
+      return path_pull<flips>(path(state_), margins.data(), raised, aim, out.data(), count());
+    });
+  }
+
+  auto direction(Vector margins, double raised, double target, bool corrects, Vector margin_changes,
+                 double raised_change, MutableMatrix direction) const {
+    require_length(margins, count(), "margins");
+    require_length(margin_changes, count(), "margin_changes");
+    require_shape(direction, 6, count(), "direction");
+    const PathAim aim{target, corrects ? direction.data() : nullptr};
+    nb::gil_scoped_release release;
+    const PathReach reach = visit([&](auto flips) {
+      return path_direction<flips>(path(state_), margins.data(), raised, aim, margin_changes.data(),
+                                   raised_change, path(direction), count());
+    });
+    return std::tuple(reach.slack_fall, reach.multiplier_fall, reach.slack_change,
+                      reach.multiplier_change, reach.both);
+  }
+
+  double move(MutableMatrix direction, MutableVector margins, Vector margin_changes,
+              double slack_length, double multiplier_length) const {
+    require_length(margins, count(), "margins");
+    require_length(margin_changes, count(), "margin_changes");
+    require_shape(direction, 6, count(), "direction");
+    nb::gil_scoped_release release;
+    return visit([&](auto flips) {
+      return path_move<flips>(path(state_), path(direction), margins.data(), margin_changes.data(),
+                              slack_length, multiplier_length, count());
+    });
+  }
+
+ private:
+  MutableMatrix state_;
+  bool flips_;
+};
 
 }  // namespace
 
 void register_robust_path(nb::module_& m) {
-  m.def(
-      "robust_curvature",
-      [](MutableMatrix state, bool flips, double label_cost, MutableVector margin,
-         MutableVector mixed) {
-        const std::int64_t n = count_of(state);
-        require_length(margin, n, "margin");
-        require_length(mixed, n, "mixed");
-        const RobustPath at = path_of(state);
-        nb::gil_scoped_release release;
-        return with_flips(flips, [&](auto kind) {
-          return path_curvature<kind>(at, label_cost, margin.data(), mixed.data(), n);
-        });
-      },
-      nb::arg("state").noconvert(), nb::arg("flips"), nb::arg("label_cost"),
-      nb::arg("margin").noconvert(), nb::arg("mixed").noconvert());
-
-  m.def(
-      "robust_pull",
-      [](MutableMatrix state, bool flips, Vector margins, double raised, double target,
-         std::optional<MutableMatrix> earlier, MutableVector out) {
-        const std::int64_t n = count_of(state);
-        require_length(margins, n, "margins");
-        require_length(out, n, "out");
-        if (earlier) require_same(state, *earlier);
-        const RobustPath at = path_of(state);
-        const PathAim aim{target, earlier ? earlier->data() : nullptr};
-        nb::gil_scoped_release release;
-        return with_flips(flips, [&](auto kind) {
-          return path_pull<kind>(at, margins.data(), raised, aim, out.data(), n);
-        });
-      },
-      nb::arg("state").noconvert(), nb::arg("flips"), nb::arg("margins"), nb::arg("raised"),
-      nb::arg("target"), nb::arg("earlier").none().noconvert(), nb::arg("out").noconvert());
-
-  m.def(
-      "robust_direction",
-      [](MutableMatrix state, bool flips, Vector margins, double raised, double target,
-         bool corrects, Vector margin_changes, double raised_change, MutableMatrix direction) {
-        const std::int64_t n = count_of(state);
-        require_length(margins, n, "margins");
-        require_length(margin_changes, n, "margin_changes");
-        require_same(state, direction);
-        const RobustPath at = path_of(state), out = path_of(direction);
-        const PathAim aim{target, corrects ? direction.data() : nullptr};
-        PathReach reach;
-        {
-          nb::gil_scoped_release release;
-          reach = with_flips(flips, [&](auto kind) {
-            return path_direction<kind>(at, margins.data(), raised, aim, margin_changes.data(),
-                                        raised_change, out, n);
-          });
-        }
-        return std::tuple(reach.slack_fall, reach.multiplier_fall, reach.slack_change,
-                          reach.multiplier_change, reach.both);
-      },
-      nb::arg("state").noconvert(), nb::arg("flips"), nb::arg("margins"), nb::arg("raised"),
-      nb::arg("target"), nb::arg("corrects"), nb::arg("margin_changes"), nb::arg("raised_change"),
-      nb::arg("direction").noconvert());
-
-  m.def(
-      "robust_move",
-      [](MutableMatrix state, bool flips, MutableMatrix direction, MutableVector margins,
-         Vector margin_changes, double slack_length, double multiplier_length) {
-        const std::int64_t n = count_of(state);
-        require_length(margins, n, "margins");
-        require_length(margin_changes, n, "margin_changes");
-        require_same(state, direction);
-        const RobustPath at = path_of(state), step = path_of(direction);
-        nb::gil_scoped_release release;
-        return with_flips(flips, [&](auto kind) {
-          return path_move<kind>(at, step, margins.data(), margin_changes.data(), slack_length,
-                                 multiplier_length, n);
-        });
-      },
-      nb::arg("state").noconvert(), nb::arg("flips"), nb::arg("direction").noconvert(),
-      nb::arg("margins").noconvert(), nb::arg("margin_changes"), nb::arg("slack_length"),
-      nb::arg("multiplier_length"));
+  nb::class_<CheckedPath>(m, "RobustPath")
+      .def(nb::init<MutableMatrix, bool>(), nb::arg("state").noconvert(), nb::arg("flips"))
+      .def("curvature", &CheckedPath::curvature, nb::arg("label_cost"),
+           nb::arg("margin").noconvert(), nb::arg("mixed").noconvert())
+      .def("pull", &CheckedPath::pull, nb::arg("margins"), nb::arg("raised"), nb::arg("target"),
+           nb::arg("earlier").none().noconvert(), nb::arg("out").noconvert())
+      .def("direction", &CheckedPath::direction, nb::arg("margins"), nb::arg("raised"),
+           nb::arg("target"), nb::arg("corrects"), nb::arg("margin_changes"),
+           nb::arg("raised_change"), nb::arg("direction").noconvert())
+      .def("move", &CheckedPath::move, nb::arg("direction").noconvert(),
+           nb::arg("margins").noconvert(), nb::arg("margin_changes"), nb::arg("slack_length"),
+           nb::arg("multiplier_length"));
 }
 
 }  // namespace widemargin

@@ -1,213 +1,134 @@
-#include "arrays.hpp"
-#include "sweeps/dual_cd.hpp"
-#include "sweeps/newton_step.hpp"
+// Python's `DualSweeps`: a run of dual coordinate descent on a binary problem.
+#include "binary_core.hpp"
+#include "sweeps/dual_extrapolation.hpp"
 
 namespace widemargin {
 namespace {
 
-void require_problem(const RowsHandle& handle, const Vector& y, const Vector& cost,
-                     const Vector& norms, const MutableVector& alpha, const MutableVector& w,
-                     const MutableIndexVector& order, std::int64_t active) {
-  const std::int64_t n = handle.count();
-  require_length(y, n, "y");
-  require_length(cost, n, "cost");
-  require_length(norms, n, "squared_norms");
-  require_length(alpha, n, "alpha");
-  require_length(w, handle.weights(), "w");
-  if (active < 0 || active > static_cast<std::int64_t>(order.shape(0)) ||
-      static_cast<std::int64_t>(order.shape(0)) > n) {
-    throw std::invalid_argument("active set out of range");
+class DualSweeps {
+ public:
+  DualSweeps(const BinaryCore& core, Vector norms, MutableVector alpha, MutableVector w,
+             double residual, double b, double rho)
+      : core_(core), norms_(std::move(norms)), alpha_(std::move(alpha)), w_(std::move(w)) {
+    require_length(norms_, core.count(), "squared_norms");
+    require_length(alpha_, core.count(), "alpha");
+    require_length(w_, core.weights(), "w");
+    iterate.alpha = alpha_.data();
+    iterate.w = w_.data();
+    iterate.squared_norms = norms_.data();
+    iterate.residual = residual;
+    iterate.b = b;
+    iterate.rho = rho;
+    open();
   }
+
+  const BinaryCore& core() const { return core_; }
+
+  // An example without cost has no say, and its coordinate no curvature.
+  void open() {
+    const double* cost = core_.data().cost;
+    iterate.open(core_.count(), [cost](std::int64_t i) { return cost[i] > 0.0; });
+  }
+
+  Beginning beginning(const MutableVector& alpha, const MutableVector& w, double residual) const {
+    require_length(alpha, core_.count(), "alpha");
+    require_length(w, core_.weights(), "w");
+    return {alpha.data(), w.data(), residual};
+  }
+
+  DualIterate iterate;
+
+ private:
+  BinaryCore core_;
+  Vector norms_;
+  MutableVector alpha_, w_;
+};
+
+template <double DualIterate::* Field>
+double read(const DualSweeps& sweeps) {
+  return sweeps.iterate.*Field;
+}
+template <double DualIterate::* Field>
+void write(DualSweeps& sweeps, double value) {
+  sweeps.iterate.*Field = value;
+}
+template <double SweepReport::* Field>
+double read(const DualSweeps& sweeps) {
+  return sweeps.iterate.report.*Field;
 }
 
 }  // namespace
 
 void register_sweeps(nb::module_& m) {
-  m.def(
-      "shuffle",
-      [](MutableIndexVector order, std::int64_t active, std::uint64_t seed) {
-        if (active < 0 || active > static_cast<std::int64_t>(order.shape(0))) {
-          throw std::invalid_argument("active set out of range");
-        }
-        nb::gil_scoped_release release;
-        shuffle(order.data(), active, seed);
-      },
-      nb::arg("order").noconvert(), nb::arg("active"), nb::arg("seed"));
-
-  m.def(
-      "compact",
-      [](MutableIndexVector active, std::int64_t count) {
-        if (count < 0 || count > static_cast<std::int64_t>(active.shape(0))) {
-          throw std::invalid_argument("active set out of range");
-        }
-        nb::gil_scoped_release release;
-        return compact(active.data(), count);
-      },
-      nb::arg("active").noconvert(), nb::arg("count"));
   m.attr("block_length") = block_length;
-
-  m.def(
-      "dual_sweep",
-      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
-         double residual, double b, double rho, double shrink_low, double shrink_high,
-         IndexVector blocks, std::int64_t begin, std::int64_t budget, std::uint64_t seed,
-         double ahead) {
-        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
-        if (begin < 0 || block_count(active_count) > static_cast<std::int64_t>(blocks.shape(0))) {
-          throw std::invalid_argument("blocks do not cover the active set");
-        }
-        SweepReport report;
-        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
-        {
-          nb::gil_scoped_release release;
-          const BinaryData data{y.data(), cost.data(), norms.data()};
-          report = std::visit(
-              [&](const auto& rows) {
-                return with_loss(loss, [&](auto kind) {
-                  return dual_sweep<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
-                                                    ShrinkBounds{shrink_low, shrink_high},
-                                                    blocks.data(), begin, budget, seed, ahead);
-                });
-              },
-              handle.view);
-        }
-        return std::tuple(report.next, iterate.residual, report.largest_gradient,
-                          report.smallest_gradient, report.gap_estimate);
-      },
-      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
-      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
-      nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("blocks"), nb::arg("begin"),
-      nb::arg("budget"), nb::arg("seed"), nb::arg("ahead") = 0.0);
-
-  m.def(
-      "dual_sweeps",
-      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
-         double residual, double b, double rho, double shrink_low, double shrink_high,
-         std::int64_t visits, double wanted, std::uint64_t seed, double ahead) {
-        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
-        SweepReport report;
-        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
-        std::int64_t visited = 0;
-        {
-          nb::gil_scoped_release release;
-          const BinaryData data{y.data(), cost.data(), norms.data()};
-          ShrinkBounds bounds{shrink_low, shrink_high};
-          visited = std::visit(
-              [&](const auto& rows) {
-                return with_loss(loss, [&](auto kind) {
-                  return dual_sweeps<decltype(kind)>(rows, data, iterate, Multiplier{b, rho},
-                                                     bounds, visits, wanted, seed, ahead, report);
-                });
-              },
-              handle.view);
-        }
-        return std::tuple(visited, iterate.active_count, iterate.residual, report.largest_gradient,
-                          report.smallest_gradient, report.gap_estimate);
-      },
-      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
-      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
-      nb::arg("shrink_low"), nb::arg("shrink_high"), nb::arg("visits"), nb::arg("wanted"),
-      nb::arg("seed"), nb::arg("ahead") = 0.0);
-
-  m.def(
-      "extrapolate",
-      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
-         double residual, double b, double rho, Vector alpha_before, Vector w_before,
-         double residual_before, MutableVector scratch) {
-        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
-        require_length(scratch, handle.weights(), "scratch");
-        require_length(alpha_before, handle.count(), "alpha_before");
-        require_length(w_before, handle.weights(), "w_before");
-        DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
-        double step = 0.0;
-        {
-          nb::gil_scoped_release release;
-          const BinaryData data{y.data(), cost.data(), norms.data()};
-          step = std::visit(
-              [&](const auto& rows) {
-                return with_loss(loss, [&](auto kind) {
-                  return extrapolate<decltype(kind)>(
-                      rows, data, iterate, Multiplier{b, rho}, alpha_before.data(), w_before.data(),
-                      residual_before, handle.weights(), scratch.data());
-                });
-              },
-              handle.view);
-        }
-        return std::tuple(step, iterate.residual);
-      },
-      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
-      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
-      nb::arg("alpha_before"), nb::arg("w_before"), nb::arg("residual_before"),
-      nb::arg("scratch").noconvert());
-
-  m.def(
-      "join_moves",
-      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, Vector norms,
-         MutableVector alpha, MutableVector w, MutableIndexVector active, std::int64_t active_count,
-         double residual, double b, double rho, MutableVector alpha_before, MutableVector w_before,
-         double residual_before, MutableVector alpha_older, MutableVector w_older,
-         double residual_older) {
-        require_problem(handle, y, cost, norms, alpha, w, active, active_count);
-        for (const auto* before : {&alpha_before, &alpha_older}) {
-          require_length(*before, handle.count(), "alpha_before");
-        }
-        for (const auto* before : {&w_before, &w_older}) {
-          require_length(*before, handle.weights(), "w_before");
-        }
-        const DualIterate iterate{alpha.data(), w.data(), active.data(), active_count, residual};
-        const Beginning newer{alpha_before.data(), w_before.data(), residual_before};
-        Beginning older{alpha_older.data(), w_older.data(), residual_older};
-        double length = 0.0;
-        {
-          nb::gil_scoped_release release;
-          const BinaryData data{y.data(), cost.data(), norms.data()};
-          length = with_loss(loss, [&](auto kind) {
-            return join_moves<decltype(kind)>(data, iterate, Multiplier{b, rho}, newer, older,
-                                              handle.weights());
-          });
-        }
-        return std::tuple(length, older.residual);
-      },
-      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("squared_norms"),
-      nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("active").noconvert(),
-      nb::arg("active_count"), nb::arg("residual"), nb::arg("b"), nb::arg("rho"),
-      nb::arg("alpha_before").noconvert(), nb::arg("w_before").noconvert(),
-      nb::arg("residual_before"), nb::arg("alpha_older").noconvert(),
-      nb::arg("w_older").noconvert(), nb::arg("residual_older"));
-
-  m.def(
-      "newton_step",
-      [](const RowsHandle& handle, const std::string& loss, Vector y, Vector cost, bool free,
-         MutableVector w, double b, MutableVector scores, MutableVector alpha) {
-        const std::int64_t n = handle.count();
-        require_length(y, n, "y");
-        require_length(cost, n, "cost");
-        require_length(w, handle.weights(), "w");
-        require_length(scores, n, "scores");
-        require_length(alpha, n, "alpha");
-        NewtonReport report;
-        {
-          nb::gil_scoped_release release;
-          report = std::visit(
-              [&](const auto& rows) {
-                return with_smooth_loss(loss, [&](auto kind) {
-                  return newton_step<decltype(kind)>(rows, y.data(), cost.data(), free, w.data(), b,
-                                                     scores.data(), alpha.data());
-                });
-              },
-              handle.view);
-        }
-        return std::tuple(report.moved, report.b, report.primal, report.gap, report.active);
-      },
-      nb::arg("rows"), nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("free"),
-      nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
-      nb::arg("alpha").noconvert());
+  nb::class_<DualSweeps>(m, "DualSweeps")
+      .def(nb::init<const BinaryCore&, Vector, MutableVector, MutableVector, double, double,
+                    double>(),
+           nb::arg("core"), nb::arg("squared_norms").noconvert(), nb::arg("alpha").noconvert(),
+           nb::arg("w").noconvert(), nb::arg("residual"), nb::arg("b"), nb::arg("rho"))
+      .def_prop_rw("residual", &read<&DualIterate::residual>, &write<&DualIterate::residual>)
+      .def_prop_rw("b", &read<&DualIterate::b>, &write<&DualIterate::b>)
+      .def_prop_rw("ahead", &read<&DualIterate::ahead>, &write<&DualIterate::ahead>)
+      .def_prop_ro("rho", &read<&DualIterate::rho>)
+      .def_prop_ro("largest_gradient", &read<&SweepReport::largest_gradient>)
+      .def_prop_ro("smallest_gradient", &read<&SweepReport::smallest_gradient>)
+      .def_prop_ro("gap", &read<&SweepReport::gap>)
+      .def_prop_ro("active", [](const DualSweeps& sweeps) { return sweeps.iterate.active.count; })
+      .def("open", &DualSweeps::open)
+      .def(
+          "begin",
+          [](DualSweeps& sweeps, std::uint64_t seed) {
+            nb::gil_scoped_release release;
+            sweeps.iterate.begin_sweep(seed, seed);
+          },
+          nb::arg("seed"))
+      .def(
+          "sweep",
+          [](DualSweeps& sweeps, std::int64_t budget) {
+            nb::gil_scoped_release release;
+            return sweeps.core().visit([&](const auto& rows, auto loss) {
+              return dual_sweep<decltype(loss)>(rows, sweeps.core().data(), sweeps.iterate,
+                                                block_count(budget));
+            });
+          },
+          nb::arg("visits"))
+      .def(
+          "sweeps",
+          [](DualSweeps& sweeps, std::int64_t visits, double wanted, std::uint64_t seed) {
+            nb::gil_scoped_release release;
+            return sweeps.core().visit([&](const auto& rows, auto loss) {
+              return dual_sweeps<decltype(loss)>(rows, sweeps.core().data(), sweeps.iterate, visits,
+                                                 wanted, seed);
+            });
+          },
+          nb::arg("visits"), nb::arg("wanted"), nb::arg("seed"))
+      .def(
+          "extrapolate",
+          [](DualSweeps& sweeps, MutableVector alpha, MutableVector w, double residual) {
+            const Beginning beginning = sweeps.beginning(alpha, w, residual);
+            nb::gil_scoped_release release;
+            return sweeps.core().visit([&](const auto& rows, auto loss) {
+              return extrapolate<decltype(loss)>(rows, sweeps.core().data(), sweeps.iterate,
+                                                 beginning);
+            });
+          },
+          nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("residual"))
+      .def(
+          "join_moves",
+          [](DualSweeps& sweeps, MutableVector alpha, MutableVector w, double residual,
+             MutableVector older_alpha, MutableVector older_w, double older_residual) {
+            const Beginning newer = sweeps.beginning(alpha, w, residual);
+            Beginning older = sweeps.beginning(older_alpha, older_w, older_residual);
+            nb::gil_scoped_release release;
+            const double length = sweeps.core().visit_loss([&](auto loss) {
+              return join_moves<decltype(loss)>(sweeps.core().data(), sweeps.iterate,
+                                                sweeps.core().weights(), newer, older);
+            });
+            return std::tuple(length, older.residual);
+          },
+          nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("residual"),
+          nb::arg("older_alpha").noconvert(), nb::arg("older_w").noconvert(),
+          nb::arg("older_residual"));
 }
 
 }  // namespace widemargin

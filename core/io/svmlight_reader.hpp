@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "io/buffer.hpp"
-#include "io/parallel.hpp"
 #include "io/svmlight_lines.hpp"
+#include "threads/parallel.hpp"
 
 namespace widemargin {
 
@@ -109,16 +109,16 @@ class SvmlightReader {
   // How many ':' and line ends there are. Counters of one byte, emptied before they can overflow,
   // let the compiler compare and add a whole register at a time.
   static std::pair<std::int64_t, std::int64_t> count_marks(const char* p, const char* end) {
-    constexpr std::int64_t lanes = 32;
+    constexpr std::int64_t width = 32;
     std::int64_t colons = 0, newlines = 0;
-    while (end - p >= lanes) {
-      std::array<std::uint8_t, lanes> colon{}, newline{};
-      for (auto steps = std::min<std::int64_t>(255, (end - p) / lanes); steps > 0; --steps) {
-        for (std::int64_t j = 0; j < lanes; ++j) {
+    while (end - p >= width) {
+      std::array<std::uint8_t, width> colon{}, newline{};
+      for (auto steps = std::min<std::int64_t>(255, (end - p) / width); steps > 0; --steps) {
+        for (std::int64_t j = 0; j < width; ++j) {
           colon[j] += p[j] == ':';
           newline[j] += p[j] == '\n';
         }
-        p += lanes;
+        p += width;
       }
       colons += std::accumulate(colon.begin(), colon.end(), std::int64_t{0});
       newlines += std::accumulate(newline.begin(), newline.end(), std::int64_t{0});

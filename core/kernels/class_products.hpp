@@ -4,47 +4,18 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
+#include "kernels/vectors.hpp"
 #include "rows/csr.hpp"
 #include "rows/dense.hpp"
 #include "rows/prefetch.hpp"
 
 namespace widemargin {
 
-constexpr std::int64_t lane_count = 4;
 constexpr std::int64_t widest_piece = 32;  // classes whose sums fit into the vector registers
 
 inline std::int64_t padded_classes(std::int64_t classes) {
-  return (classes + lane_count - 1) / lane_count * lane_count;
-}
-
-// Four doubles that the compiler keeps in one vector register, or in two.
-#if defined(__GNUC__)
-typedef double Lanes __attribute__((vector_size(lane_count * sizeof(double))));
-inline Lanes all_lanes(double x) { return Lanes{x, x, x, x}; }
-#else
-struct Lanes {
-  double at[lane_count];
-  friend Lanes operator*(Lanes a, const Lanes& b) {
-    for (int l = 0; l < lane_count; ++l) a.at[l] *= b.at[l];
-    return a;
-  }
-  friend Lanes operator+(Lanes a, const Lanes& b) {
-    for (int l = 0; l < lane_count; ++l) a.at[l] += b.at[l];
-    return a;
-  }
-};
-inline Lanes all_lanes(double x) { return Lanes{{x, x, x, x}}; }
-#endif
-
-WIDEMARGIN_INLINE Lanes load_lanes(const double* from) {
-  Lanes lanes;
-  std::memcpy(&lanes, from, sizeof lanes);
-  return lanes;
-}
-WIDEMARGIN_INLINE void store_lanes(double* to, const Lanes& lanes) {
-  std::memcpy(to, &lanes, sizeof lanes);
+  return (classes + vector_length - 1) / vector_length * vector_length;
 }
 
 // The stored entries of a row, by position.
@@ -81,34 +52,34 @@ void scores_of_piece(const Rows& rows, std::int64_t i, const double* weights, st
                      const double* start, double* out) {
   constexpr int chains = pieces == 1 ? 4 : pieces <= 4 ? 2 : 1;
   const auto row = entries_of(rows, i);
-  Lanes sums[chains][pieces];
+  FourDoubles sums[chains][pieces];
   for (int p = 0; p < pieces; ++p) {
-    sums[0][p] = load_lanes(start + p * lane_count);
-    for (int chain = 1; chain < chains; ++chain) sums[chain][p] = all_lanes(0.0);
+    sums[0][p] = load_four(start + p * vector_length);
+    for (int chain = 1; chain < chains; ++chain) sums[chain][p] = all_four(0.0);
   }
   std::int64_t e = 0;
   for (; e + chains <= row.length; e += chains) {
     for (int chain = 0; chain < chains; ++chain) {
       const double* w = weights + row.index(e + chain) * stride;
-      const Lanes v = all_lanes(row.value(e + chain));
+      const FourDoubles v = all_four(row.value(e + chain));
       for (int p = 0; p < pieces; ++p) {
-        sums[chain][p] = sums[chain][p] + v * load_lanes(w + p * lane_count);
+        sums[chain][p] = sums[chain][p] + v * load_four(w + p * vector_length);
       }
     }
   }
   for (; e < row.length; ++e) {
     const double* w = weights + row.index(e) * stride;
-    const Lanes v = all_lanes(row.value(e));
-    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_lanes(w + p * lane_count);
+    const FourDoubles v = all_four(row.value(e));
+    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_four(w + p * vector_length);
   }
   if (rows.bias != 0.0) {
     const double* w = weights + rows.width * stride;
-    const Lanes v = all_lanes(rows.bias);
-    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_lanes(w + p * lane_count);
+    const FourDoubles v = all_four(rows.bias);
+    for (int p = 0; p < pieces; ++p) sums[0][p] = sums[0][p] + v * load_four(w + p * vector_length);
   }
   for (int p = 0; p < pieces; ++p) {
     for (int chain = 1; chain < chains; ++chain) sums[0][p] = sums[0][p] + sums[chain][p];
-    store_lanes(out + p * lane_count, sums[0][p]);
+    store_four(out + p * vector_length, sums[0][p]);
   }
 }
 
@@ -117,12 +88,12 @@ template <int pieces, class Rows>
 void axpy_of_piece(const Rows& rows, std::int64_t i, const double* delta, double* weights,
                    std::int64_t stride) {
   const auto row = entries_of(rows, i);
-  Lanes change[pieces];
-  for (int p = 0; p < pieces; ++p) change[p] = load_lanes(delta + p * lane_count);
+  FourDoubles change[pieces];
+  for (int p = 0; p < pieces; ++p) change[p] = load_four(delta + p * vector_length);
   auto add = [&](double* w, double value) {
-    const Lanes v = all_lanes(value);
+    const FourDoubles v = all_four(value);
     for (int p = 0; p < pieces; ++p) {
-      store_lanes(w + p * lane_count, load_lanes(w + p * lane_count) + v * change[p]);
+      store_four(w + p * vector_length, load_four(w + p * vector_length) + v * change[p]);
     }
   };
   for (std::int64_t e = 0; e < row.length; ++e) add(weights + row.index(e) * stride, row.value(e));
@@ -136,7 +107,7 @@ void for_class_pieces(std::int64_t stride, Visit&& visit) {
   for (; first + widest_piece <= stride; first += widest_piece) {
     visit.template operator()<8>(first);
   }
-  switch ((stride - first) / lane_count) {
+  switch ((stride - first) / vector_length) {
     case 1:
       return visit.template operator()<1>(first);
     case 2:
@@ -166,21 +137,21 @@ void scores_of_many(const Rows& rows, std::int64_t i, const double* weights, std
   std::int64_t e = 0;
   for (; e + 4 <= row.length; e += 4) {
     const double* w[4];
-    Lanes v[4];
+    FourDoubles v[4];
     for (int f = 0; f < 4; ++f) {
       w[f] = weights + row.index(e + f) * stride;
-      v[f] = all_lanes(row.value(e + f));
+      v[f] = all_four(row.value(e + f));
     }
-    for (std::int64_t c = 0; c < stride; c += lane_count) {
-      const Lanes one = v[0] * load_lanes(w[0] + c) + v[1] * load_lanes(w[1] + c);
-      const Lanes two = v[2] * load_lanes(w[2] + c) + v[3] * load_lanes(w[3] + c);
-      store_lanes(out + c, load_lanes(out + c) + (one + two));
+    for (std::int64_t c = 0; c < stride; c += vector_length) {
+      const FourDoubles one = v[0] * load_four(w[0] + c) + v[1] * load_four(w[1] + c);
+      const FourDoubles two = v[2] * load_four(w[2] + c) + v[3] * load_four(w[3] + c);
+      store_four(out + c, load_four(out + c) + (one + two));
     }
   }
   auto add = [&](const double* w, double value) {
-    const Lanes v = all_lanes(value);
-    for (std::int64_t c = 0; c < stride; c += lane_count) {
-      store_lanes(out + c, load_lanes(out + c) + v * load_lanes(w + c));
+    const FourDoubles v = all_four(value);
+    for (std::int64_t c = 0; c < stride; c += vector_length) {
+      store_four(out + c, load_four(out + c) + v * load_four(w + c));
     }
   };
   for (; e < row.length; ++e) add(weights + row.index(e) * stride, row.value(e));

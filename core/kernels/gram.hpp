@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/lanes.hpp"
+#include "kernels/vectors.hpp"
 #include "rows/dense.hpp"
 
 namespace widemargin {
@@ -26,7 +26,7 @@ using Tile = double[tile_height][panel_width];
 
 // tile = (four columns of the left panel)^T (right panel), over `depth` rows.
 inline void panel_product(const double* left, const double* right, std::int64_t depth, Tile& tile) {
-  FourLanes sums[tile_height][panel_width / 4] = {};
+  FourDoubles sums[tile_height][panel_width / 4] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     for (std::int64_t a = 0; a < tile_height; ++a) {
       add_scaled(sums[a], left[k * panel_width + a], right + k * panel_width);
@@ -187,13 +187,13 @@ constexpr int row_tile = 3;
 template <class T>
 void add_row_products(const T* const (&x)[row_tile], const T* const (&z)[row_tile],
                       std::int64_t width, double (&products)[row_tile][row_tile]) {
-  FourLanes sums[row_tile][row_tile] = {};
+  FourDoubles sums[row_tile][row_tile] = {};
   std::int64_t k = 0;
   for (; k + 4 <= width; k += 4) {
-    const FourLanes right[row_tile] = {load_four(z[0] + k), load_four(z[1] + k),
-                                       load_four(z[2] + k)};
+    const FourDoubles right[row_tile] = {load_four(z[0] + k), load_four(z[1] + k),
+                                         load_four(z[2] + k)};
     for (int a = 0; a < row_tile; ++a) {
-      const FourLanes left = load_four(x[a] + k);
+      const FourDoubles left = load_four(x[a] + k);
       for (int b = 0; b < row_tile; ++b) {
         sums[a][b] += left * right[b];
       }

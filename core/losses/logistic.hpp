@@ -3,13 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/exponential.hpp"
+#include "losses/terms.hpp"
 
 namespace widemargin {
 
 struct Logistic {
+  static constexpr const char* name = "logistic";
   static constexpr bool bounded = true;
+  static constexpr bool sparse = false;
+  static constexpr std::optional<double> dual_quadratic = std::nullopt;
+  static constexpr std::optional<double> curvature_level = std::nullopt;
+  static constexpr double stiffness = 0.25;
+  static constexpr int visit_cost = 60;
 
   static double value(double m) {
     return std::max(0.0, -m) + log1p_unit(exp_nonpositive(-std::abs(m)));
@@ -23,6 +31,13 @@ struct Logistic {
     return c * e / ((1.0 + e) * (1.0 + e));
   }
   static double clip(double alpha, double c) { return std::clamp(alpha, 0.0, c); }
+
+  // The largest c |loss'| within `reach` of m, which grows by e^reach at most, and a bound on
+  // optimal intercepts, as in hinge.hpp.
+  static double steepest(double m, double c, double reach) {
+    return reach < 1.0 ? std::min(c, alpha_at(m, c) * (1.0 + 2.0 * reach)) : c;
+  }
+  static double intercept_reach(double up, double down) { return std::abs(std::log(up / down)); }
 
   static double dual_term(double alpha, double c) {
     // 0 log 0 = 0 comes out of the finite log; without cost both shares are taken as zero.
@@ -74,6 +89,70 @@ struct Logistic {
       if (change <= 0.05 * z) break;
     }
     return upper ? c - z : z;
+  }
+
+  // The same without branches, so that loops over many examples are vectorised.
+  static LossTerms terms(double m, double c) {
+    const double size = std::abs(m);
+    const double e = exp_nonpositive(-size);
+    const double inverse = 1.0 / (1.0 + e);
+    const double right = 0.5 + std::copysign(0.5, m);  // one where the margin is positive
+    return {c * (right * e + (1.0 - right)) * inverse, c * e * inverse * inverse,
+            c * (0.5 * (size - m) + log1p_unit(e))};
+  }
+  static double lane_dual_term(double alpha, double c) {
+    const double p = alpha / c, q = 1.0 - p;
+    return c * -(p * log_positive(p) + q * log_positive(q));
+  }
+
+  // See losses/lane_steps.hpp: `long_step` in all lanes. To second order, the gap is half the slope
+  // times the way to where the slope would be zero if the scores stayed.
+  template <int Lanes>
+  static void lane_steps(const double* __restrict weight, double C, const double* __restrict alpha,
+                         const double* __restrict scores, double q, double* __restrict change,
+                         double* __restrict gap) {
+    double part[Lanes], c[Lanes], start[Lanes], slope[Lanes], side[Lanes], z[Lanes], first[Lanes];
+    for (int l = 0; l < Lanes; ++l) {
+      part[l] = weight[l] == 0.0 ? 0.0 : 1.0;
+      const double y = std::copysign(1.0, weight[l]);
+      c[l] = C * std::abs(weight[l]) + (1.0 - part[l]);
+      const double a = y * alpha[l] + 0.5 * (1.0 - part[l]);
+      const double m = y * scores[l];
+      const double middle = m + q * (0.5 * c[l] - a);
+      const double upper = middle < 0.0 ? 1.0 : 0.0;  // the minimiser lies above c/2
+      side[l] = 1.0 - 2.0 * upper;
+      start[l] = upper * c[l] + side[l] * a;
+      slope[l] = side[l] * m;
+      side[l] *= y;
+      z[l] = std::max(std::min(start[l], 0.5 * c[l]), 1e-14 * c[l]);
+      const double inside = std::min(std::max(start[l], 1e-14 * c[l]), (1.0 - 1e-14) * c[l]);
+      first[l] = inside;
+    }
+    for (int round = 0; round < 8; ++round) {
+      double moved = 0.0;
+      for (int l = 0; l < Lanes; ++l) {
+        const double rest = c[l] - z[l];
+        const double g = q * (z[l] - start[l]) + slope[l] + log_positive(z[l] / rest);
+        const double h = q + c[l] / (z[l] * rest);
+        double next = z[l] - g / h;
+        next = next > 0.1 * z[l] ? next : 0.1 * z[l];
+        next = next < 0.5 * c[l] ? next : 0.5 * c[l];
+        const double share = std::abs(next - z[l]) - 0.05 * next;
+        moved = moved > share ? moved : share;
+        z[l] = next;
+      }
+      if (moved <= 0.0) break;
+    }
+    for (int l = 0; l < Lanes; ++l) {
+      const double step = z[l] - start[l];
+      const double odds = first[l] / (c[l] - first[l]);
+      const double g = std::abs(slope[l] + (odds > 1.0 ? -1.0 : 1.0) *
+                                               log_positive(odds > 1.0 ? 1.0 / odds : odds));
+      const double left = g - q * std::abs(step);
+      change[l] = part[l] * side[l] * step;
+      gap[l] =
+          part[l] * 0.5 * g * g * std::abs(step) / (left > 0.05 * g ? left : 0.05 * g + 1e-300);
+    }
   }
 };
 

@@ -1,4 +1,4 @@
-// The step of block dual descent for several classes (MATHEMATICS, section 3).
+// The step of block dual descent for several classes (docs/theory/methods.md, block_dual_cd).
 //
 // Minimises  1/2 ||b||^2 + 1/2 (sum b)^2 - v . b  over the dual's range of one example: 0 <= b <= c
 // for Weston-Watkins, b >= 0 and sum b <= c for Crammer-Singer. The minimiser is a clipped shift
@@ -197,7 +197,7 @@ double sort_level(const double* v, std::int64_t count, double c, SortScratch& sc
 }
 
 // max(v - level, 0) with the sum c, from the differences to the largest v: they keep the digits
-// that a level so far above c has lost. Coordinates leave one after the other (Michelot).
+// that a level so far above c has lost. Coordinates leave one after the other (Michelot 1986).
 inline void fill_small_share(const double* v, std::int64_t count, double c, double* out) {
   const double top = *std::max_element(v, v + count);
   double level = -c;

@@ -43,13 +43,13 @@ struct BoxTerms {
 };
 
 // A sum in eight chains, so that it can be kept in vector registers.
-inline double lane_sum(const double* values, std::int64_t count) {
-  constexpr int lanes = 8;
-  double sums[lanes] = {};
+inline double pairwise_sum(const double* values, std::int64_t count) {
+  constexpr int chains = 8;
+  double sums[chains] = {};
   std::int64_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      sums[lane] += values[j + lane];
+  for (; j + chains <= count; j += chains) {
+    for (int chain = 0; chain < chains; ++chain) {
+      sums[chain] += values[j + chain];
     }
   }
   for (; j < count; ++j) {
@@ -97,12 +97,12 @@ struct TermList {
         sums[j] = s[j] * clipped;
         slopes[j] = clipped == moved ? s[j] * r[j] : 0.0;
       }
-      value.sum += lane_sum(sums, length);
-      value.slope += lane_sum(slopes, length);
+      value.sum += pairwise_sum(sums, length);
+      value.slope += pairwise_sum(slopes, length);
       for (std::int64_t j = 0; j < length; ++j) {
         sums[j] *= sums[j];
       }
-      value.squares += lane_sum(sums, length);
+      value.squares += pairwise_sum(sums, length);
     }
     return value;
   }
@@ -185,11 +185,11 @@ BracketSums look_between(const BoxTerms& terms, double low, double high,
       slopes[j] = moves * (sign * slope);
       kinks[j] = (1.0 - moves) * (1.0 - stays);
     }
-    sums.low += lane_sum(lows, length);
-    sums.high += lane_sum(highs, length);
-    sums.linear.offset += lane_sum(offsets, length);
-    sums.linear.slope += lane_sum(slopes, length);
-    if (lane_sum(kinks, length) > 0.0) {
+    sums.low += pairwise_sum(lows, length);
+    sums.high += pairwise_sum(highs, length);
+    sums.linear.offset += pairwise_sum(offsets, length);
+    sums.linear.slope += pairwise_sum(slopes, length);
+    if (pairwise_sum(kinks, length) > 0.0) {
       std::size_t filled = kept.size();
       kept.resize(filled + static_cast<std::size_t>(length));
       for (std::int64_t j = 0; j < length; ++j) {
@@ -280,12 +280,12 @@ BoxRest write_projection(const BoxTerms& terms, double theta, double* out) {
       parts[j] = sign * value;
       slopes[j] = value == moved ? sign * slope : 0.0;
     }
-    rest.sum += lane_sum(parts, length);
-    rest.slope += lane_sum(slopes, length);
+    rest.sum += pairwise_sum(parts, length);
+    rest.slope += pairwise_sum(slopes, length);
     for (std::int64_t j = 0; j < length; ++j) {
       parts[j] = std::abs(parts[j]);
     }
-    rest.size += lane_sum(parts, length);
+    rest.size += pairwise_sum(parts, length);
   }
   return rest;
 }

@@ -12,23 +12,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/chains.hpp"
+
 namespace widemargin {
-
-// Several running sums let the compiler use vectors without reordering additions.
-constexpr int lanes = 8;
-
-template <class Term>
-double lane_sum(std::int64_t count, Term&& term) {
-  double sums[lanes] = {};
-  std::int64_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) sums[lane] += term(j + lane);
-  }
-  double total = 0.0;
-  for (; j < count; ++j) total += term(j);
-  for (int lane = 0; lane < lanes; ++lane) total += sums[lane];
-  return total;
-}
 
 // The t >= 0 with  sum max(v_i - t, 0) = offset + slope t  for v >= 0, by pivots: O(count)
 // expected. `values` is reordered. Without a root above zero the answer is zero.
@@ -71,13 +57,13 @@ inline double threshold_near(const double* x, std::int64_t count, double offset,
                              double guess) {
   double t = std::max(guess, 0.0), before = -1.0;
   for (int round = 0; round < 100; ++round) {
-    double sums[lanes] = {}, counts[lanes] = {}, sum = 0.0, used = 0.0;
+    double sums[chains] = {}, counts[chains] = {}, sum = 0.0, used = 0.0;
     std::int64_t j = 0;
-    for (; j + lanes <= count; j += lanes) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        const double magnitude = std::abs(x[j + lane]);
-        sums[lane] += magnitude > t ? magnitude : 0.0;
-        counts[lane] += magnitude > t ? 1.0 : 0.0;
+    for (; j + chains <= count; j += chains) {
+      for (int chain = 0; chain < chains; ++chain) {
+        const double magnitude = std::abs(x[j + chain]);
+        sums[chain] += magnitude > t ? magnitude : 0.0;
+        counts[chain] += magnitude > t ? 1.0 : 0.0;
       }
     }
     for (; j < count; ++j) {
@@ -85,9 +71,9 @@ inline double threshold_near(const double* x, std::int64_t count, double offset,
       sum += magnitude > t ? magnitude : 0.0;
       used += magnitude > t ? 1.0 : 0.0;
     }
-    for (int lane = 0; lane < lanes; ++lane) {
-      sum += sums[lane];
-      used += counts[lane];
+    for (int chain = 0; chain < chains; ++chain) {
+      sum += sums[chain];
+      used += counts[chain];
     }
     if (used + slope <= 0.0) {
       // Beyond every magnitude, and the right-hand side is flat: come back.
@@ -106,7 +92,7 @@ inline double threshold_near(const double* x, std::int64_t count, double offset,
 
 struct NormOne {
   static double length(const double* x, std::int64_t count) {
-    return lane_sum(count, [&](std::int64_t j) { return std::abs(x[j]); });
+    return sum_in_chains(count, [&](std::int64_t j) { return std::abs(x[j]); });
   }
   static double shrunk(double x, double rho) {
     return x > rho ? x - rho : (x < -rho ? x + rho : 0.0);
@@ -115,23 +101,23 @@ struct NormOne {
 
 struct NormTwo {
   static double length(const double* x, std::int64_t count) {
-    return std::sqrt(lane_sum(count, [&](std::int64_t j) { return x[j] * x[j]; }));
+    return std::sqrt(sum_in_chains(count, [&](std::int64_t j) { return x[j] * x[j]; }));
   }
 };
 
 struct NormInfinity {
   static double length(const double* x, std::int64_t count) {
-    double most[lanes] = {};
+    double most[chains] = {};
     std::int64_t j = 0;
-    for (; j + lanes <= count; j += lanes) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        const double magnitude = std::abs(x[j + lane]);
-        most[lane] = magnitude > most[lane] ? magnitude : most[lane];
+    for (; j + chains <= count; j += chains) {
+      for (int chain = 0; chain < chains; ++chain) {
+        const double magnitude = std::abs(x[j + chain]);
+        most[chain] = magnitude > most[chain] ? magnitude : most[chain];
       }
     }
     double all = 0.0;
     for (; j < count; ++j) all = std::max(all, std::abs(x[j]));
-    for (int lane = 0; lane < lanes; ++lane) all = std::max(all, most[lane]);
+    for (int chain = 0; chain < chains; ++chain) all = std::max(all, most[chain]);
     return all;
   }
 };

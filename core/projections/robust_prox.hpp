@@ -42,7 +42,7 @@ struct ProxAnswer {
 };
 
 // Root of a decreasing function on [0, 1] with value(0) > 0 > value(1): secant steps that fall back
-// on the middle when one end stays too long (after Dai and Fletcher, DRSVM algorithm 1).
+// on the middle when one end stays too long (Dai and Fletcher 2006; DRSVM, algorithm 1).
 template <class Value>
 double decreasing_root(Value&& value, double at_zero, double at_one, double small) {
   double low = 0.0, high = 1.0, above = at_zero, below = at_one;
@@ -279,7 +279,7 @@ struct SparseImage {
       const double rho = threshold_near(point, count, radius, 0.0, guess);
       return {score(rho), rho};
     } else {
-      const double excess = lane_sum(count, [&](std::int64_t j) {
+      const double excess = sum_in_chains(count, [&](std::int64_t j) {
         const double over = std::abs(point[j]) - radius;
         return over > 0.0 ? over : 0.0;
       });

@@ -2,8 +2,9 @@
 //
 // a_i = max(m_i - theta, 0). The threshold of any subset is a lower bound for the threshold of all,
 // so a sample's threshold rules out nearly every number in one pass; what survives is filtered by
-// its own threshold until nothing more falls (Michelot). O(n), and the answer is written only where
-// it is not zero. Where most numbers stay positive, the general projection onto a box takes over.
+// its own threshold until nothing more falls (Michelot 1986). O(n), and the answer is written only
+// where it is not zero. Where most numbers stay positive, the general projection onto a box takes
+// over.
 #pragma once
 
 #include <algorithm>
@@ -49,18 +50,18 @@ inline Threshold filtered_threshold(std::vector<double>& values, double radius) 
 }
 
 // A maximum in sixteen chains, so that it can be kept in vector registers.
-inline double lane_maximum(const double* values, std::int64_t count) {
-  constexpr int lanes = 16;
-  double largest[lanes];
-  std::fill_n(largest, lanes, -std::numeric_limits<double>::infinity());
+inline double maximum_in_chains(const double* values, std::int64_t count) {
+  constexpr int chains = 16;
+  double largest[chains];
+  std::fill_n(largest, chains, -std::numeric_limits<double>::infinity());
   std::int64_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      largest[lane] = std::max(largest[lane], values[j + lane]);
+  for (; j + chains <= count; j += chains) {
+    for (int chain = 0; chain < chains; ++chain) {
+      largest[chain] = std::max(largest[chain], values[j + chain]);
     }
   }
   for (; j < count; ++j) largest[0] = std::max(largest[0], values[j]);
-  return *std::max_element(largest, largest + lanes);
+  return *std::max_element(largest, largest + chains);
 }
 
 struct Survivor {
@@ -74,7 +75,7 @@ template <bool Absolute>
 bool project_sparsely(const double* m, std::int64_t count, double radius, double* out,
                       double* total) {
   constexpr std::int64_t block = 64;
-  constexpr int lanes = 16;
+  constexpr int chains = 16;
   auto size = [](double value) { return Absolute ? std::abs(value) : value; };
   // 1) a sample's threshold, a lower bound
   const std::int64_t stride = std::max<std::int64_t>(1, count / 4096);
@@ -93,14 +94,14 @@ bool project_sparsely(const double* m, std::int64_t count, double radius, double
   for (std::int64_t begin = 0; begin < count; begin += block) {
     const std::int64_t length = std::min(block, count - begin);
     const double* v = m + begin;
-    double largest[lanes], sums[lanes] = {};
-    std::fill_n(largest, lanes, -std::numeric_limits<double>::infinity());
+    double largest[chains], sums[chains] = {};
+    std::fill_n(largest, chains, -std::numeric_limits<double>::infinity());
     std::int64_t j = 0;
-    for (; j + lanes <= length; j += lanes) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        const double value = size(v[j + lane]);
-        largest[lane] = std::max(largest[lane], value);
-        sums[lane] += value;
+    for (; j + chains <= length; j += chains) {
+      for (int chain = 0; chain < chains; ++chain) {
+        const double value = size(v[j + chain]);
+        largest[chain] = std::max(largest[chain], value);
+        sums[chain] += value;
       }
     }
     for (; j < length; ++j) {
@@ -108,9 +109,9 @@ bool project_sparsely(const double* m, std::int64_t count, double radius, double
       sums[0] += size(v[j]);
     }
     for (const double part : sums) sum += part;
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        largest[lane] = std::max(largest[lane], largest[lane + half]);
+    for (int half = chains / 2; half > 0; half /= 2) {
+      for (int chain = 0; chain < half; ++chain) {
+        largest[chain] = std::max(largest[chain], largest[chain + half]);
       }
     }
     if (largest[0] >= bound) {
@@ -139,7 +140,7 @@ inline double project_simplex(const double* m, std::int64_t count, double radius
   double total = 0.0;
   if (count == 0 || project_sparsely<false>(m, count, radius, out, &total)) return total;
   const double infinity = std::numeric_limits<double>::infinity();
-  const double largest = lane_maximum(m, count);
+  const double largest = maximum_in_chains(m, count);
   std::vector<double> moved;
   if (std::abs(largest) > radius) {
     // Far away: from the largest, the numbers keep their digits; what is two radii below is zero.

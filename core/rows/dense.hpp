@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/chains.hpp"
 #include "rows/prefetch.hpp"
 #include "rows/turns.hpp"
 
@@ -12,21 +13,21 @@ namespace widemargin {
 // busy without being allowed to reorder additions (-ffast-math stays off).
 template <class T>
 inline double dot_dense(const T* values, const double* weights, std::int64_t count) {
-  constexpr int lanes = 16;
-  double sums[lanes] = {};
+  constexpr int many = 16;
+  double sums[many] = {};
   std::int64_t j = 0;
-  for (; j + lanes <= count; j += lanes) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      sums[lane] += static_cast<double>(values[j + lane]) * weights[j + lane];
+  for (; j + many <= count; j += many) {
+    for (int chain = 0; chain < many; ++chain) {
+      sums[chain] += static_cast<double>(values[j + chain]) * weights[j + chain];
     }
   }
   double total = 0.0;
   for (; j < count; ++j) {
     total += static_cast<double>(values[j]) * weights[j];
   }
-  for (int half = lanes / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) {
-      sums[lane] += sums[lane + half];
+  for (int half = many / 2; half > 0; half /= 2) {
+    for (int chain = 0; chain < half; ++chain) {
+      sums[chain] += sums[chain + half];
     }
   }
   return total + sums[0];
@@ -73,23 +74,10 @@ struct DenseRows {
 
   double squared_norm(std::int64_t i) const {
     const T* x = row(i);
-    double sums[8] = {};
-    std::int64_t j = 0;
-    for (; j + 8 <= width; j += 8) {
-      for (int lane = 0; lane < 8; ++lane) {
-        const double v = static_cast<double>(x[j + lane]);
-        sums[lane] += v * v;
-      }
-    }
-    double total = bias * bias;
-    for (; j < width; ++j) {
-      const double v = static_cast<double>(x[j]);
-      total += v * v;
-    }
-    for (double s : sums) {
-      total += s;
-    }
-    return total;
+    auto square = [x](std::int64_t j) {
+      return static_cast<double>(x[j]) * static_cast<double>(x[j]);
+    };
+    return sum_in_chains(width, square, bias * bias);
   }
 
   template <class Visit>

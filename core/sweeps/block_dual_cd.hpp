@@ -1,4 +1,4 @@
-// One sweep of block dual descent for several classes (MATHEMATICS, section 3): each visit
+// One sweep of block dual descent for joint multiclass (docs/theory/methods.md): each visit
 // minimises the dual exactly in all dual variables of one example.
 //
 // Minimises  f(beta) = 1/2 ||W||^2 - sum_ij beta_ij + b . r + rho/2 ||r||^2, with the weights
@@ -16,8 +16,8 @@
 
 #include "kernels/class_products.hpp"
 #include "projections/block_step.hpp"
+#include "sweeps/active_set.hpp"
 #include "sweeps/block_duals.hpp"
-#include "sweeps/dual_cd.hpp"
 
 namespace widemargin {
 
@@ -35,41 +35,64 @@ struct MulticlassData {
   std::int64_t stride() const { return padded_classes(classes); }
 };
 
-// The iterate; `active[0, active_count)` are the examples that take part.
 struct BlockIterate {
   BlockDuals* duals = nullptr;
   double* weights = nullptr;   // features x stride
   double* residual = nullptr;  // r, stride values
   const double* b = nullptr;   // stride values
   double rho = 0.0;
-  std::int64_t* active = nullptr;
-  std::int64_t active_count = 0;
 };
 
+// What a sweep saw.
 struct BlockReport {
-  double violation = 0.0;     // largest, of the optimality conditions of a block
-  double gap_estimate = 0.0;  // sum of Fenchel-Young gaps at the moment of the visit
+  double violation = 0.0;  // largest, of the optimality conditions of a block
+  double gap = 0.0;        // sum of Fenchel-Young gaps at the moment of the visit
   std::int64_t visited = 0;
-  std::int64_t next = 0;  // the place in the order that the next call goes on with
+
+  void add(const BlockReport& more) {
+    violation = std::max(violation, more.violation);
+    gap += more.gap;
+    visited += more.visited;
+  }
 };
 
-// Neighbours in blocks, as in dual_sweep; `order` holds places in the active set.
-inline void fill_order(std::int64_t* order, std::int64_t count, std::uint64_t seed) {
-  std::vector<std::int64_t> blocks(static_cast<std::size_t>(block_count(count)));
-  std::iota(blocks.begin(), blocks.end(), std::int64_t{0});
-  shuffle(blocks.data(), block_count(count), seed);
-  Random random{seed + 1};
-  std::int64_t filled = 0;
-  for (const std::int64_t block : blocks) {
-    const std::int64_t first = block * block_length;
-    const std::int64_t length = std::min(block_length, count - first);
-    for (std::int64_t k = 0; k < length; ++k) order[filled + k] = first + k;
-    for (std::int64_t k = length - 1; k > 0; --k) {
-      std::swap(order[filled + k], order[filled + random.below(k + 1)]);
+// A sweep over the active examples, which may be broken off and goes on at the place `next` of the
+// order: neighbours in blocks, as in dual_sweep.
+struct BlockSweep {
+  Members active;
+  std::vector<std::int64_t> order;  // places among the members
+  std::int64_t next = 0;
+  BlockReport report;
+
+  void begin(std::uint64_t seed) {
+    active.remove_marked();
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(block_count(active.count)));
+    std::iota(blocks.begin(), blocks.end(), std::int64_t{0});
+    shuffle(blocks, seed);
+    Random random{seed + 1};
+    order.clear();
+    for (const std::int64_t block : blocks) {
+      const std::int64_t first = block * block_length;
+      const std::int64_t length = std::min(block_length, active.count - first);
+      const Turns turns(length, random);
+      for (std::int64_t k = 0; k < length; ++k) order.push_back(first + turns.at[k]);
     }
-    filled += length;
+    next = 0;
+    report = {};
   }
-}
+
+  // The places that `budget` more visits reach.
+  std::int64_t stop(std::int64_t budget) const { return std::min(active.count, next + budget); }
+
+  // Takes note of the visits up to `stop`; returns whether the sweep is over.
+  bool go_on(std::int64_t stop, const BlockReport& seen) {
+    report.add(seen);
+    next = stop;
+    if (next < active.count) return false;
+    active.remove_marked();
+    return true;
+  }
+};
 
 // What one visit works with; allocated once a call.
 struct BlockScratch {
@@ -137,9 +160,9 @@ void move_weights(const Rows& rows, std::int64_t i, std::int32_t y, const std::i
 
   // 2) a few of them one by one, or all side by side
   double* weights = iterate.weights;
-  if (changed == 2 && stride > 2 * lane_count) {
+  if (changed == 2 && stride > 2 * vector_length) {
     few_class_axpy<2>(rows, i, moved, moved_by, weights, stride);
-  } else if (changed == 3 && stride > 3 * lane_count) {
+  } else if (changed == 3 && stride > 3 * vector_length) {
     few_class_axpy<3>(rows, i, moved, moved_by, weights, stride);
   } else if (stride <= widest_piece || 8 * changed > stride) {
     double* dense = scratch.delta.data();
@@ -163,10 +186,10 @@ struct Rivals {
 
 template <class Rule>
 Rivals look_at_rivals(const double* scores, std::int64_t stride, double base) {
-  double sums[lane_count] = {}, tops[lane_count];
-  std::fill(tops, tops + lane_count, no_rival);
-  for (std::int64_t j = 0; j < stride; j += lane_count) {
-    for (int l = 0; l < lane_count; ++l) {
+  double sums[vector_length] = {}, tops[vector_length];
+  std::fill(tops, tops + vector_length, no_rival);
+  for (std::int64_t j = 0; j < stride; j += vector_length) {
+    for (int l = 0; l < vector_length; ++l) {
       const double s = scores[j + l];
       tops[l] = s > tops[l] ? s : tops[l];
       if constexpr (Rule::has_upper) {
@@ -185,7 +208,7 @@ Rivals look_at_rivals(const double* scores, std::int64_t stride, double base) {
 // outside the list.
 template <class Rule, class Rows>
 bool visit_block(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                 std::int64_t i, double q, double slack, bool listed_only, BlockScratch& scratch,
+                 std::int64_t i, double q, bool listed_only, BlockScratch& scratch,
                  BlockReport& report) {
   const std::int64_t stride = data.stride();
   const std::int32_t y = data.label[i];
@@ -245,10 +268,10 @@ bool visit_block(const Rows& rows, const MulticlassData& data, BlockIterate& ite
     rivals = look_at_rivals<Rule>(scores, stride, base);
     const double threshold = level - shift;
     if (rivals.highest > threshold) {
-      for (std::int64_t j = 0; j < stride; j += lane_count) {
+      for (std::int64_t j = 0; j < stride; j += vector_length) {
         const double* s = scores + j;
         if (std::max(std::max(s[0], s[1]), std::max(s[2], s[3])) <= threshold) continue;
-        for (int l = 0; l < lane_count; ++l) {
+        for (int l = 0; l < vector_length; ++l) {
           if (s[l] > threshold) {
             classes[count] = static_cast<std::int32_t>(j + l);
             shifted[count] = s[l] + shift;
@@ -263,13 +286,13 @@ bool visit_block(const Rows& rows, const MulticlassData& data, BlockIterate& ite
   const double outside = base + rivals.highest;
   if constexpr (Rule::has_upper) {
     violation = std::max(violation, outside);
-    report.gap_estimate += c * (hinges + rivals.hinges) - linear;
+    report.gap += c * (hinges + rivals.hinges) - linear;
   } else {
     const bool full = sum >= c * (1.0 - 1e-12);
     const double highest = std::max(std::max(top, outside), 0.0);
     violation = highest - std::min(bottom, full ? highest : 0.0);
     at_bounds = listed == 0 || (listed == 1 && full);
-    report.gap_estimate += c * highest - linear;
+    report.gap += c * highest - linear;
   }
   report.violation = std::max(report.violation, violation);
 
@@ -300,28 +323,29 @@ bool visit_block(const Rows& rows, const MulticlassData& data, BlockIterate& ite
 
   // 5) nothing moved: is the example so far inside its corner that it can be left out?
   if (!at_bounds || listed_only) return false;
-  if (listed == 0) return outside < -slack;
+  if (listed == 0) return outside < 0.0;
   // The sum at its limit leaves the other rivals out, whatever their slacks, while they are lower.
-  return bottom > slack && (Rule::has_upper ? outside < -slack : bottom - outside > slack);
+  return bottom > 0.0 && (Rule::has_upper ? outside < 0.0 : bottom - outside > 0.0);
 }
 
-// Visits the examples at the places order[begin, begin + budget) of the active set. Examples that
-// leave it are marked by the complement of their number. With `listed_only`, only dual variables
-// that are not zero move, and examples without any are passed over.
+// Visits the next `budget` examples of the sweep that has begun; returns whether it is over. With
+// `listed_only`, only dual variables that are not zero move, and examples without any are passed
+// over.
 template <class Rule, class Rows>
-BlockReport block_sweep(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                        double slack, bool listed_only, const std::int64_t* order,
-                        std::int64_t begin, std::int64_t budget) {
+bool block_sweep(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
+                 BlockSweep& sweep, std::int64_t budget, bool listed_only) {
   BlockReport report;
   const std::int64_t stride = data.stride();
   BlockScratch scratch(stride);
   start_scores(iterate, data.classes, stride, scratch.start.data());
-  const std::int64_t stop = std::min(iterate.active_count, begin + budget);
+  std::int64_t* members = sweep.active.members.data();
+  const std::int64_t* order = sweep.order.data();
+  const std::int64_t stop = sweep.stop(budget);
   const bool far_weights = data.features * stride * 8 > (std::int64_t{1} << 19);
-  for (std::int64_t t = begin; t < stop; ++t) {
+  for (std::int64_t t = sweep.next; t < stop; ++t) {
     // 0) what comes next is fetched while this example is worked on
     if (t + 2 < stop) {
-      const std::int64_t later = iterate.active[order[t + 2]];
+      const std::int64_t later = members[order[t + 2]];
       rows.prefetch_pointers(later);
       rows.prefetch(later);
       prefetch_line(iterate.duals->header(later));
@@ -330,13 +354,13 @@ BlockReport block_sweep(const Rows& rows, const MulticlassData& data, BlockItera
       prefetch_line(data.cost + later);
     }
     if (t + 1 < stop) {
-      const std::int64_t soon = iterate.active[order[t + 1]];
+      const std::int64_t soon = members[order[t + 1]];
       prefetch_line(iterate.duals->values(soon));
       if (far_weights && stride <= widest_piece) {
         prefetch_class_weights(rows, soon, iterate.weights, stride);
       }
     }
-    std::int64_t& member = iterate.active[order[t]];
+    std::int64_t& member = members[order[t]];
     const std::int64_t i = member;
     if (listed_only && iterate.duals->count(i) == 0) continue;
     const double q = data.squared_norms[i] + iterate.rho;
@@ -348,12 +372,11 @@ BlockReport block_sweep(const Rows& rows, const MulticlassData& data, BlockItera
     }
     const bool few = listed_only && 8 * (iterate.duals->count(i) + 1) <= stride;
     report.visited += 1;
-    if (visit_block<Rule>(rows, data, iterate, i, q, slack, few, scratch, report)) {
+    if (visit_block<Rule>(rows, data, iterate, i, q, few, scratch, report)) {
       member = ~i;
     }
   }
-  report.next = stop;
-  return report;
+  return sweep.go_on(stop, report);
 }
 
 }  // namespace widemargin

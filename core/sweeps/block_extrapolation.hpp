@@ -70,12 +70,12 @@ class TrailProducts {
       const double* mark = trail.weights.data() + first;
       double* d = newest.weights.data() + first;
       for (std::int64_t e = 0; e < length; ++e) d[e] = w[e] - mark[e];
-      squared += lane_dot(w, w, length);
+      squared += dot_of_fours(w, w, length);
       for (std::int64_t i = 0; i < count; ++i) {
         const double* a = image(trail, i) + first;
-        slopes[static_cast<std::size_t>(i)] += lane_dot(w, a, length);
+        slopes[static_cast<std::size_t>(i)] += dot_of_fours(w, a, length);
         for (std::int64_t j = i; j < count; ++j) {
-          entry(i, j, count) += lane_dot(a, image(trail, j) + first, length);
+          entry(i, j, count) += dot_of_fours(a, image(trail, j) + first, length);
         }
       }
     }
@@ -96,7 +96,7 @@ class TrailProducts {
       for (std::int64_t j = i; j < count; ++j) {
         if (iterate.rho != 0.0) {
           const std::vector<double>& s = trail.moves[static_cast<std::size_t>(j)].residual;
-          entry(i, j, count) += iterate.rho * lane_dot(r.data(), s.data(), stride);
+          entry(i, j, count) += iterate.rho * dot_of_fours(r.data(), s.data(), stride);
         }
         entry(j, i, count) = entry(i, j, count);
       }
@@ -249,7 +249,7 @@ inline void take_way(const WayAhead& way, double share, BlockIterate& iterate, B
 // sets the mark there; returns the share of the way, or zero where it does not lead down.
 template <class Rule, class Rows>
 double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                         BlockTrail& trail) {
+                         const Members& active, BlockTrail& trail) {
   const std::int64_t stride = data.stride();
   const std::int64_t size = data.features * stride;
   // 1) the newest move, and the best combination of all, were there no bounds
@@ -268,8 +268,8 @@ double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIter
     // 2) the way there within the bounds, or a part of it; how far down it leads
     for (double& step : t) step *= trail.reach;
     const WayAhead way = way_ahead<Rule>(rows, data, iterate, trail, t);
-    double slope = lane_dot(iterate.weights, way.weights.data(), size) - way.total;
-    double curvature = lane_dot(way.weights.data(), way.weights.data(), size);
+    double slope = dot_of_fours(iterate.weights, way.weights.data(), size) - way.total;
+    double curvature = dot_of_fours(way.weights.data(), way.weights.data(), size);
     for (std::int64_t j = 0; j < data.classes && iterate.rho != 0.0; ++j) {
       const double r = way.residual[static_cast<std::size_t>(j)];
       slope += (iterate.b[j] + iterate.rho * iterate.residual[j]) * r;
@@ -280,7 +280,7 @@ double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIter
     const double gain = -share * (slope + 0.5 * share * curvature);
     if (share > 0.0) {
       take_way(way, share, iterate, trail);
-      trail.squared = lane_dot(iterate.weights, iterate.weights, size);
+      trail.squared = dot_of_fours(iterate.weights, iterate.weights, size);
     }
 
     // 3) where the bounds hold most of it back, the next one does not aim so far; where it gains
@@ -295,7 +295,7 @@ double block_extrapolate(const Rows& rows, const MulticlassData& data, BlockIter
   for (const std::int64_t i : newest.examples) trail.before().copy_from(*iterate.duals, i);
   std::copy_n(iterate.weights, size, trail.weights.begin());
   std::copy_n(iterate.residual, stride, trail.residual.begin());
-  trail.set_span(iterate.active, iterate.active_count);
+  trail.set_span(active.members.data(), active.count);
   trail.visits = 0;
   return share;
 }

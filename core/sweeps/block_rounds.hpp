@@ -15,29 +15,31 @@ struct RoundLimits {
   std::int64_t most = 0;    // sweeps
 };
 
+struct RoundReport {
+  double gap = 0.0;  // seen by the last sweep
+  std::int64_t visited = 0;
+  std::int64_t searches = 0;
+};
+
 // Sweeps over the active examples and leaves out those that are at rest in a corner, until a limit
-// is reached. `order` is scratch. Violation and gap are those of the last sweep; `next` is the
-// number of searches.
+// is reached.
 template <class Rule, class Rows>
-BlockReport block_rounds(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                         BlockTrail& trail, std::int64_t* order, std::uint64_t seed,
+RoundReport block_rounds(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
+                         BlockSweep& sweep, BlockTrail& trail, std::uint64_t seed,
                          const RoundLimits& limits, bool listed_only) {
-  BlockReport total;
+  RoundReport total;
   Random random{seed};
-  for (std::int64_t sweep = 0; sweep < limits.most && iterate.active_count > 0; ++sweep) {
-    fill_order(order, iterate.active_count, random());
-    const BlockReport round =
-        block_sweep<Rule>(rows, data, iterate, 0.0, listed_only, order, 0, iterate.active_count);
-    iterate.active_count = compact(iterate.active, iterate.active_count);
-    total.visited += std::max<std::int64_t>(round.visited, 1);
-    total.violation = round.violation;
-    total.gap_estimate = round.gap_estimate;
-    trail.visits += round.visited;
-    if (trail.is_due(iterate.active_count)) {
-      block_extrapolate<Rule>(rows, data, iterate, trail);
-      total.next += 1;
+  for (std::int64_t round = 0; round < limits.most && sweep.active.count > 0; ++round) {
+    sweep.begin(random());
+    block_sweep<Rule>(rows, data, iterate, sweep, sweep.active.count, listed_only);
+    total.visited += std::max<std::int64_t>(sweep.report.visited, 1);
+    total.gap = sweep.report.gap;
+    trail.visits += sweep.report.visited;
+    if (trail.is_due(sweep.active.count)) {
+      block_extrapolate<Rule>(rows, data, iterate, sweep.active, trail);
+      total.searches += 1;
     }
-    if (round.gap_estimate <= limits.goal || total.visited >= limits.budget) break;
+    if (total.gap <= limits.goal || total.visited >= limits.budget) break;
   }
   return total;
 }

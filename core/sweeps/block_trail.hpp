@@ -12,22 +12,6 @@
 
 namespace widemargin {
 
-// a . b; the length is a multiple of four.
-inline double lane_dot(const double* a, const double* b, std::int64_t length) {
-  Lanes sums[4] = {all_lanes(0.0), all_lanes(0.0), all_lanes(0.0), all_lanes(0.0)};
-  std::int64_t e = 0;
-  for (; e + 4 * lane_count <= length; e += 4 * lane_count) {
-    for (int s = 0; s < 4; ++s) {
-      const std::int64_t at = e + s * lane_count;
-      sums[s] = sums[s] + load_lanes(a + at) * load_lanes(b + at);
-    }
-  }
-  for (; e < length; e += lane_count) sums[0] = sums[0] + load_lanes(a + e) * load_lanes(b + e);
-  double lanes[lane_count];
-  store_lanes(lanes, (sums[0] + sums[1]) + (sums[2] + sums[3]));
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-}
-
 // Lists two points of one example class by class.
 class ListedPair {
  public:
@@ -140,7 +124,7 @@ class BlockTrail {
     std::copy_n(w, weights.size(), weights.begin());
     std::copy_n(r, residual.size(), residual.begin());
     moves.clear();
-    squared = lane_dot(weights.data(), weights.data(), size_);
+    squared = dot_of_fours(weights.data(), weights.data(), size_);
     visits = 0;
   }
 

@@ -168,6 +168,13 @@ class FrankWolfeBlock {
   std::vector<double> change_;
 };
 
+struct FrankWolfeData {
+  const std::int64_t* labels = nullptr;
+  const double* cost = nullptr;
+  std::int64_t count = 0;
+  std::int64_t classes = 0;
+};
+
 struct FrankWolfeSettings {
   FrankWolfeStep kind;
   double count;       // n of the oblivious step 2n/(t + 2n)
@@ -182,10 +189,10 @@ struct FrankWolfeSettings {
 // Examples order[begin..end); scores = K A is kept up to date (n x classes). `kernel` is all of K,
 // or the rows of these examples in this order. Returns the sum of the rows' gaps as they were met.
 template <bool Joint>
-double kernel_frank_wolfe(const double* kernel, bool whole, std::int64_t count,
-                          const std::int64_t* labels, const double* cost, std::int64_t classes,
+double kernel_frank_wolfe(const double* kernel, bool whole, const FrankWolfeData& data,
                           const FrankWolfeSettings& settings, const std::int64_t* order,
                           std::int64_t begin, std::int64_t end, double* beta, double* scores) {
+  const auto [labels, cost, count, classes] = data;
   FrankWolfeBlock block(classes);
   double gap = 0.0;
   for (std::int64_t k = begin; k < end; ++k) {
@@ -207,10 +214,10 @@ double kernel_frank_wolfe(const double* kernel, bool whole, std::int64_t count,
 // The same on rows of data: the scores of a row are computed when it is met, from the weights
 // (features x classes), which are kept up to date.
 template <bool Joint, class Rows>
-double linear_frank_wolfe(const Rows& rows, const double* norms, const std::int64_t* labels,
-                          const double* cost, std::int64_t classes,
+double linear_frank_wolfe(const Rows& rows, const double* norms, const FrankWolfeData& data,
                           const FrankWolfeSettings& settings, const std::int64_t* order,
                           std::int64_t begin, std::int64_t end, double* beta, double* weights) {
+  const std::int64_t classes = data.classes;
   FrankWolfeBlock block(classes);
   double gap = 0.0;
   for (std::int64_t k = begin; k < end; ++k) {
@@ -221,8 +228,8 @@ double linear_frank_wolfe(const Rows& rows, const double* norms, const std::int6
       const double* w = weights + f * classes;
       for (std::int64_t j = 0; j < classes; ++j) slope[j] += v * w[j];
     });
-    if (block.descend<Joint>(labels[i], cost[i], norms[i], settings.kind, settings.oblivious(k),
-                             settings.repeats, beta + i * classes, gap)) {
+    if (block.descend<Joint>(data.labels[i], data.cost[i], norms[i], settings.kind,
+                             settings.oblivious(k), settings.repeats, beta + i * classes, gap)) {
       const double* moved = block.moved.data();
       rows.for_each(i, [&](std::int64_t f, double v) {
         double* w = weights + f * classes;
@@ -236,9 +243,9 @@ double linear_frank_wolfe(const Rows& rows, const double* norms, const std::int6
 // The corners that the gradient points to (FW, Algorithm 2), as rows of A; returns the
 // Frank-Wolfe gap <beta - corner, gradient>.
 template <bool Joint>
-double frank_wolfe_corners(const double* scores, const std::int64_t* labels, const double* cost,
-                           std::int64_t count, std::int64_t classes, const double* beta,
+double frank_wolfe_corners(const double* scores, const FrankWolfeData& data, const double* beta,
                            double* corners) {
+  const auto [labels, cost, count, classes] = data;
   double gap = 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double* q = scores + i * classes;

@@ -1,6 +1,6 @@
 // One whole Newton step on a small problem in one call: where a step takes microseconds, calling
 // kernels one by one would cost more than the arithmetic. The mathematics is that of
-// methods/newton.py: gradient, factorised Hessian, exact line search, linearised dual point.
+// methods/newton/newton.py: gradient, factorised Hessian, exact line search, linearised dual point.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +51,9 @@ struct NewtonReport {
 
 // Updates w, scores and alpha in place.
 template <class Loss, class Rows>
-NewtonReport newton_step(const Rows& rows, const double* y, const double* cost, bool free,
-                         double* w, double b, double* scores_at, double* alpha) {
-  const std::int64_t n = rows.count;
+NewtonReport newton_step(const Rows& rows, const Examples& data, bool free, double* w, double b,
+                         double* scores_at, double* alpha) {
+  const auto [y, cost, n] = data;
   const std::int64_t weights = rows.width + (rows.bias != 0.0);
   const std::int64_t side = weights + (free ? 1 : 0);
   NewtonReport report;
@@ -61,7 +61,7 @@ NewtonReport newton_step(const Rows& rows, const double* y, const double* cost, 
 
   // 1) gradient and curvature
   std::vector<double> curvature(n), slopes(n), direction(side, 0.0);
-  loss_terms<Loss>(y, cost, scores_at, b, alpha, curvature.data(), n);
+  loss_terms<Loss>(data, scores_at, b, alpha, curvature.data());
   double balance = 0.0;
   for (std::int64_t i = 0; i < n; ++i) {
     balance += alpha[i] * y[i];
@@ -92,8 +92,8 @@ NewtonReport newton_step(const Rows& rows, const double* y, const double* cost, 
   if (!(at_zero < 0.0)) return report;
   double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
   for (int round = 0; round < 40; ++round) {
-    const Derivatives d =
-        derivatives_along<Loss>(y, cost, scores_at, b, slopes.data(), direction_b, t, n);
+    const TwoSums d =
+        derivatives_along<Loss>(data, Line{scores_at, b, slopes.data(), direction_b}, t);
     const double first = d.first + wd + t * dd, second = d.second + dd;
     if (std::abs(first) <= 0.1 * std::abs(at_zero)) break;
     (first > 0.0 ? high : low) = t;
@@ -110,7 +110,7 @@ NewtonReport newton_step(const Rows& rows, const double* y, const double* cost, 
     squared += w[j] * w[j];
   }
   for (std::int64_t i = 0; i < n; ++i) scores_at[i] += t * slopes[i];
-  report.primal = 0.5 * squared + loss_sum<Loss>(y, cost, scores_at, report.b, n);
+  report.primal = 0.5 * squared + loss_sum<Loss>(data, scores_at, report.b);
 
   // 4) the dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping
   for (std::int64_t i = 0; i < n; ++i) {

@@ -46,12 +46,11 @@ struct GreedyStep {
   }
 };
 
-// Visits the examples at the places order[begin, begin + budget) of the active set. `threshold` is
-// Shark's, in units of the margin; zero asks for the sorting step.
+// Visits the next `budget` examples of the sweep that has begun; returns whether it is over.
+// `threshold` is Shark's, in units of the margin; zero asks for the sorting step.
 template <class Rule, class Rows>
-BlockReport plain_block_sweep(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
-                              double threshold, const std::int64_t* order, std::int64_t begin,
-                              std::int64_t budget) {
+bool plain_block_sweep(const Rows& rows, const MulticlassData& data, BlockIterate& iterate,
+                       BlockSweep& sweep, std::int64_t budget, double threshold) {
   BlockReport report;
   const std::int64_t stride = data.stride(), rivals = data.classes - 1;
   BlockScratch scratch(stride);
@@ -62,9 +61,9 @@ BlockReport plain_block_sweep(const Rows& rows, const MulticlassData& data, Bloc
   double* old = scratch.old.data();
   double* delta = scratch.levels.data();
   std::int32_t* classes = scratch.classes.data();
-  const std::int64_t stop = std::min(iterate.active_count, begin + budget);
-  for (std::int64_t t = begin; t < stop; ++t) {
-    const std::int64_t i = iterate.active[order[t]];
+  const std::int64_t stop = sweep.stop(budget);
+  for (std::int64_t t = sweep.next; t < stop; ++t) {
+    const std::int64_t i = sweep.active.members[sweep.order[t]];
     const std::int32_t y = data.label[i];
     const double c = data.cost[i], q = data.squared_norms[i] + iterate.rho;
     BlockDuals& duals = *iterate.duals;
@@ -96,7 +95,7 @@ BlockReport plain_block_sweep(const Rows& rows, const MulticlassData& data, Bloc
       spread[j] = 0.0;
       ++place;
     }
-    report.gap_estimate += c * (Rule::has_upper ? hinges : highest) - linear;
+    report.gap += c * (Rule::has_upper ? hinges : highest) - linear;
     report.visited += 1;
 
     // 2) step
@@ -123,8 +122,7 @@ BlockReport plain_block_sweep(const Rows& rows, const MulticlassData& data, Bloc
       duals.assign(i, classes, fresh, rivals);
     }
   }
-  report.next = stop;
-  return report;
+  return sweep.go_on(stop, report);
 }
 
 }  // namespace widemargin

@@ -54,10 +54,16 @@ struct RobustSums {
   }
 };
 
+// The examples order[begin, end), between two summed iterates a batch of them.
+struct RobustPlaces {
+  const std::int64_t* order;
+  std::int64_t begin, end, batch;
+};
+
 template <class Norm, class Rows>
 void isg_sweep(const Rows& rows, const RobustTerms& terms, RobustIterate& at, RobustSums& sums,
-               const std::int64_t* order, std::int64_t begin, std::int64_t end, std::int64_t batch,
-               double step) {
+               const RobustPlaces& places, double step) {
+  const auto [order, begin, end, batch] = places;
   std::vector<double> gradient(static_cast<std::size_t>(at.count)), scratch;
   const bool constrained = terms.radius > 0.0;
   for (std::int64_t first = begin; first < end; first += batch) {
@@ -121,8 +127,8 @@ struct ProxUnits {
 
 template <class Norm, class Rows>
 void ippa_sweep(const Rows& rows, const RobustTerms& terms, RobustIterate& at, RobustSums& sums,
-                const std::int64_t* order, std::int64_t begin, std::int64_t end,
-                std::int64_t interval, double step) {
+                const RobustPlaces& places, double step) {
+  const auto [order, begin, end, interval] = places;
   const ProxUnits units(step * terms.l2);
   double level = 0.0;
   for (std::int64_t k = begin; k < end; ++k) {
@@ -157,8 +163,8 @@ void ippa_sweep(const Rows& rows, const RobustTerms& terms, RobustIterate& at, R
 // Norm 2: w is kept as a factor times a vector, so that a step costs only the row's entries.
 template <class Rows>
 void ippa_sweep_round(const Rows& rows, const RobustTerms& terms, RobustIterate& at,
-                      RobustSums& sums, const std::int64_t* order, std::int64_t begin,
-                      std::int64_t end, std::int64_t interval, double step) {
+                      RobustSums& sums, const RobustPlaces& places, double step) {
+  const auto [order, begin, end, interval] = places;
   const ProxUnits units(step * terms.l2);
   double factor = 1.0;
   double length = NormTwo::length(at.w, at.count);

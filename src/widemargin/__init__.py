@@ -19,8 +19,16 @@ if TYPE_CHECKING:
     )
     from widemargin.estimators.robust_svc import RobustSVC as RobustSVC
     from widemargin.estimators.robust_svc_cv import RobustSVCCV as RobustSVCCV
-    from widemargin.kernels import available_kernels as available_kernels
-    from widemargin.kernels import kernels_in_use as kernels_in_use
+    from widemargin.estimators.scikit_learn_arguments import (
+        IgnoredArgumentWarning as IgnoredArgumentWarning,
+    )
+    from widemargin.estimators.worst_case import WorstCase as WorstCase
+    from widemargin.estimators.worst_case import worst_case as worst_case
+    from widemargin.exact.verdict import ExactCertificate as ExactCertificate
+    from widemargin.exact.verdict import ExactReport as ExactReport
+    from widemargin.exact.verify import verify_exactly as verify_exactly
+    from widemargin.instruction_sets import available_instruction_sets as available_instruction_sets
+    from widemargin.instruction_sets import instruction_set_in_use as instruction_set_in_use
     from widemargin.model_io.errors import ModelFormatError as ModelFormatError
     from widemargin.model_io.liblinear import load_liblinear as load_liblinear
     from widemargin.model_io.liblinear import save_liblinear as save_liblinear
@@ -29,8 +37,6 @@ if TYPE_CHECKING:
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
     from widemargin.problems.certificate import Certificate as Certificate
-    from widemargin.robustness import WorstCase as WorstCase
-    from widemargin.robustness import worst_case as worst_case
     from widemargin.selection.path import Path as Path
     from widemargin.selection.path import path as path
 
@@ -42,13 +48,17 @@ _HOMES = {
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
     "RobustSVCCV": "estimators.robust_svc_cv",
-    "worst_case": "robustness",
-    "WorstCase": "robustness",
+    "worst_case": "estimators.worst_case",
+    "WorstCase": "estimators.worst_case",
     "LinearSVCCV": "estimators.linear_svc_cv",
     "LogisticRegressionCV": "estimators.logistic_regression_cv",
     "path": "selection.path",
     "Path": "selection.path",
     "Certificate": "problems.certificate",
+    "verify_exactly": "exact.verify",
+    "ExactReport": "exact.verdict",
+    "ExactCertificate": "exact.verdict",
+    "IgnoredArgumentWarning": "estimators.scikit_learn_arguments",
     "load_svmlight": "data.svmlight",
     "dump_svmlight": "data.svmlight",
     "DataFormatError": "data.errors",
@@ -59,8 +69,8 @@ _HOMES = {
     "save_liblinear": "model_io.liblinear",
     "load_liblinear": "model_io.liblinear",
     "ModelFormatError": "model_io.errors",
-    "available_kernels": "kernels",
-    "kernels_in_use": "kernels",
+    "available_instruction_sets": "instruction_sets",
+    "instruction_set_in_use": "instruction_sets",
 }
 """The public names, in reading order, and the module each lives in."""
 

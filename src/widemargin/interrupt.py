@@ -15,28 +15,31 @@ class Interrupt:
     `requested`, a second one is passed on. Elsewhere, and when a handler cannot be set, it only
     carries the flag, so one object can be shared by the threads of a fit. The context of one object
     may be entered again inside itself. A process that ignores SIGINT goes on ignoring it.
+
+    Attributes
+    ----------
+    requested : bool
+        Whether somebody asked to stop.
+    signalled : bool
+        Whether that was Ctrl-C: who started the work then raises KeyboardInterrupt once what was
+        reached is kept.
     """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self.requested = self.signalled = False
         self._previous: Any = None
         self._depth = 0
 
-    @property
-    def requested(self) -> bool:
-        """Whether somebody asked to stop."""
-        return self._event.is_set()
-
     def request(self) -> None:
         """Ask to stop."""
-        self._event.set()
+        self.requested = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        # Work around this work, that watches for itself, is asked to stop at once.
+        # An enclosing run with its own Interrupt is asked to stop at once.
         around = isinstance(getattr(self._previous, "__self__", None), Interrupt)
-        if around or (self._event.is_set() and callable(self._previous)):
+        if around or (self.requested and callable(self._previous)):
             self._previous(number, frame)
-        self._event.set()
+        self.requested = self.signalled = True
 
     def __enter__(self) -> Interrupt:
         main = threading.current_thread() is threading.main_thread()

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.blas import one_blas_thread
 from widemargin.interrupt import Interrupt
-from widemargin.methods.base import Choice, Progress, Settings
+from widemargin.linalg.blas import one_blas_thread
+from widemargin.methods.base import Choice, Method, Progress, Settings
 from widemargin.problems.certificate import (
     Certificate,
     Duals,
@@ -32,13 +32,19 @@ class Status(Enum):
     TIME_LIMIT = "the time limit was reached"
     INTERRUPTED = "it was interrupted"
     STALLED = "no further progress was possible in floating point"
+    NO_OPTIMUM = "the classes are separable, and without a penalty there is no optimum"
 
 
 _ADVICE = {
     Status.ITERATION_LIMIT: "; raise max_iter to come nearer",
     Status.TIME_LIMIT: "; raise time_limit to come nearer",
     Status.STALLED: "; scale the features, or ask for less by a larger tol",
+    Status.NO_OPTIMUM: "; use a finite C",
 }
+
+
+_SHARE = 0.1
+"""Of the tolerance, that rounding may cost before products are computed again, more exactly."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class Solution:
     seconds: float
     solver: str
     trace: tuple[Record, ...]
+    finite: bool = True
+    """Whether the solver's numbers stayed finite; if not, this is the best point before."""
 
     def __repr__(self) -> str:
         return f"<Solution: {self.message}>"
@@ -93,10 +101,17 @@ class Solution:
         steps = f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}"
         if self.status is Status.CONVERGED:
             return f"converged after {steps}: {quality}, tol {self.tol:g}"
-        return (
-            f"stopped after {steps} because {self.status.value}: {quality}, tol {self.tol:g}"
-            f"{_ADVICE.get(self.status, '')}"
-        )
+        reason, advice = self.status.value, _ADVICE.get(self.status, "")
+        if self.status is Status.STALLED and not self.finite:
+            reason, advice = "the solver's numbers were no longer finite", "; scale the features"
+        elif self.status is Status.STALLED and self.certificate.is_spoilt(self.tol):
+            share = self.certificate.rounding / self.certificate.primal
+            reason = (
+                "the tolerance cannot be proved in double precision, where rounding may change the "
+                f"objective by {share:.1g} of its value"
+            )
+            advice = "; scale the features, lower C, or ask for less by a larger tol"
+        return f"stopped after {steps} because {reason}: {quality}, tol {self.tol:g}{advice}"
 
     @property
     def passes(self) -> float:
@@ -135,6 +150,7 @@ class _Best:
         self.certificate = Certificate(
             certificate.primal if better_primal else self.certificate.primal,
             certificate.dual if better_dual else self.certificate.dual,
+            certificate.rounding if better_primal or better_dual else self.certificate.rounding,
         )
 
 
@@ -150,6 +166,174 @@ class _Left:
     @classmethod
     def of(cls, state: Any) -> _Left:
         return cls(state.point, state.active, state.passes, state.expected_gap)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What a run may spend."""
+
+    iterations: int
+    seconds: float | None
+
+
+class _Run:
+    """One run: its limits, the method at work, the best point, and what is told about it."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        choice: Choice,
+        limits: _Limits,
+        settings: Settings,
+        watch: Interrupt,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        self.problem, self.choice, self.limits = problem, choice, limits
+        self.settings, self.watch, self.callbacks = settings, watch, callbacks
+        self.began = self.last_told = time.perf_counter()
+        self.deadline = np.inf if limits.seconds is None else self.began + limits.seconds
+        self.watched = problem.watched(self.checkpoint)
+        self.best, self.trace = _Best(), list[Record]()
+        self.iteration = self.last_check = 0
+        self.check_seconds = self.passes_before = self.work_before = 0.0
+        self.hoped = np.inf
+        self.finite = True
+        self.state: Any = None
+        self.method: Any = None
+        self.progress: Any = None
+
+    def checkpoint(self) -> None:
+        """Leave what is under way if it was interrupted or the time is up."""
+        if self.watch.requested:
+            raise _Stop(Status.INTERRUPTED)
+        if time.perf_counter() >= self.deadline:
+            raise _Stop(Status.TIME_LIMIT)
+
+    def loop(self, warm: Point | None, judge_start: bool) -> Status:
+        """Advance methods until something ends the run; say what."""
+        self.method = self.choice.first(self.problem, warm, self.settings.tol)
+        try:
+            self.checkpoint()
+            self._begin(warm)
+            # The answer is never worse than what it was started from.
+            if warm is not None and judge_start and self._check(warm):
+                return Status.CONVERGED
+            while True:
+                ended = self._step()
+                if ended is not None:
+                    return ended
+        except _Stop as stop:
+            return stop.status
+
+    def finish(self, status: Status, warm: Point | None) -> Status:
+        """Make sure that there is a best point with its certificate, whatever ended the run."""
+        if self.best.point is None and self.state is None:
+            if warm is not None:  # nothing was begun: the start is the answer
+                self.best.take(*self.problem.certify(warm))
+            else:
+                self.state = self.method.start(self.problem, warm, self.settings)
+        if self.best.point is None or (self.state is not None and self.last_check < self.iteration):
+            self._check(self.state.point)
+        converged = self.best.certificate.relative_gap <= self.settings.tol
+        return Status.CONVERGED if converged else status
+
+    def _begin(self, point: Point | None) -> None:
+        """Start the method that was chosen."""
+        self.work_before = self.watched.meter.nanoseconds
+        self.state = self.method.start(self.watched, point, self.settings)
+        self.progress = Progress(self.problem, self.method.name, self.settings.tol)
+
+    def _step(self) -> Status | None:
+        """Advance once and decide how to go on; return why the run ends, if it does."""
+        self.method.advance(self.state)
+        self.iteration += 1
+        if not self._due():
+            self._observe()
+        elif self._check(self.state.point):
+            return Status.CONVERGED
+        elif not self.finite or self.best.certificate.is_spoilt(self.settings.tol):
+            return Status.STALLED
+        self.checkpoint()
+        if self.iteration >= self.limits.iterations:
+            return Status.ITERATION_LIMIT
+        state, progress = self.state, self.progress
+        progress.iterations += 1
+        progress.passes, progress.active = state.passes, state.active
+        progress.work = self.watched.meter.nanoseconds - self.work_before
+        progress.expected.append(state.expected_gap)
+        progress.finished = state.finished
+        other = self.choice.next(progress)
+        if other is not None:
+            self._hand_over(other)
+        elif state.finished:
+            return Status.STALLED
+        return None
+
+    def _hand_over(self, other: Method) -> None:
+        """Go on with another method from the best point."""
+        # The old state's memory is free before the certificate and the new one's.
+        self.state = _Left.of(self.state)
+        if self.last_check < self.iteration:
+            self._check(self.state.point)
+        self.passes_before += self.state.passes
+        self.method, self.state = other, None
+        self._begin(self.best.point)
+
+    def _due(self) -> bool:
+        """Whether to ask for the certificate that may end the run: never by the clock."""
+        gap = self.state.expected_gap
+        if self.state.finished:
+            return True
+        if gap <= self.settings.tol:
+            # A method that was too hopeful last time is believed again when it hopes for more.
+            return gap <= 0.5 * self.hoped or self.iteration >= self.last_check + 5
+        return self.iteration >= 2 * self.last_check + 50
+
+    def _check(self, point: Point) -> bool:
+        """Certify a point; return whether the best one now meets the tolerance."""
+        started = time.perf_counter()
+        # Unwatched: a certificate that was begun is finished, so that every answer has one.
+        judged, certificate = self.problem.certify(point, _SHARE * self.settings.tol)
+        self.finite = bool(np.isfinite(certificate.primal))
+        if not self.finite and self.best.point is None:
+            judged, certificate = self.problem.certify(self.problem.cold_point())
+        if self.finite or self.best.point is None:
+            self.best.take(judged, certificate)
+        self.last_check, self.last_told = self.iteration, time.perf_counter()
+        self.check_seconds = self.last_told - started
+        hopes = self.state.expected_gap <= self.settings.tol
+        self.hoped = self.state.expected_gap if hopes else np.inf
+        self._tell(self.best.certificate)
+        return self.best.certificate.relative_gap <= self.settings.tol
+
+    def _observe(self) -> None:
+        """Look at the present point for those who watch; the run does not depend on it."""
+        started = time.perf_counter()
+        patience = 0.2 if self.callbacks else 1.0
+        quiet = started - self.last_told > max(patience, 20 * self.check_seconds)
+        if quiet and np.isfinite(self.state.expected_gap):
+            present = self.problem.certify(self.state.point, _SHARE * self.settings.tol)[1]
+            kept = self.best.certificate
+            self._tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
+            self.last_told = time.perf_counter()
+            self.check_seconds = self.last_told - started
+
+    def _tell(self, certificate: Certificate) -> None:
+        record = Record(
+            self.iteration,
+            self.method.name,
+            certificate.primal,
+            certificate.dual,
+            certificate.gap,
+            certificate.relative_gap,
+            self.state.active,
+            self.passes_before + self.state.passes,
+            time.perf_counter() - self.began,
+        )
+        self.trace.append(record)
+        for callback in self.callbacks:
+            if callback(record) is True:
+                self.watch.request()
 
 
 def run(
@@ -171,7 +355,7 @@ def run(
     ----------
     problem : Problem
     choice : Choice
-        Names the methods; see `widemargin.methods.choose`.
+        Names the methods; see `widemargin.auto.registry`.
     tol : float
         Stop when gap / P is at most this.
     max_iter : int
@@ -194,133 +378,23 @@ def run(
     -------
     Solution
     """
-    began = time.perf_counter()
     watch = Interrupt() if interrupt is None else interrupt
-    deadline = np.inf if time_limit is None else began + time_limit
-
-    def checkpoint() -> None:
-        if watch.requested:
-            raise _Stop(Status.INTERRUPTED)
-        if time.perf_counter() >= deadline:
-            raise _Stop(Status.TIME_LIMIT)
-
-    watched = problem.watched(checkpoint)
-    settings = Settings(tol, seed)
-    best, trace = _Best(), []
-    iteration = last_check = 0
-    last_told = began
-    check_seconds = spent = 0.0
-    hoped = np.inf
-    state: Any = None
-    method = choice.first(problem, warm, tol)
-
-    def tell(certificate: Certificate) -> None:
-        record = Record(
-            iteration,
-            method.name,
-            certificate.primal,
-            certificate.dual,
-            certificate.gap,
-            certificate.relative_gap,
-            state.active,
-            spent + state.passes,
-            time.perf_counter() - began,
-        )
-        trace.append(record)
-        for callback in callbacks:
-            if callback(record) is True:
-                watch.request()
-
-    def check(point: Point) -> None:
-        nonlocal last_check, last_told, check_seconds, hoped
-        started = time.perf_counter()
-        # Unwatched: a certificate that was begun is finished, so that every answer has one.
-        best.take(*problem.certify(point))
-        last_check, last_told = iteration, time.perf_counter()
-        check_seconds = last_told - started
-        hoped = state.expected_gap if state.expected_gap <= tol else np.inf
-        tell(best.certificate)
-
-    def due() -> bool:
-        """Whether to ask for the certificate that may end the run: never by the clock."""
-        if state.finished:
-            return True
-        if state.expected_gap <= tol:
-            # A method that was too hopeful last time is believed again when it hopes for more.
-            return state.expected_gap <= 0.5 * hoped or iteration >= last_check + 5
-        return iteration >= 2 * last_check + 50
-
-    def observe() -> None:
-        """Look at the present point for those who watch; the run does not depend on it."""
-        nonlocal last_told, check_seconds
-        started = time.perf_counter()
-        quiet = started - last_told
-        patience = 0.2 if callbacks else 1.0
-        if np.isfinite(state.expected_gap) and quiet > max(patience, 20 * check_seconds):
-            present, kept = problem.certify(state.point)[1], best.certificate
-            tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
-            last_told = time.perf_counter()
-            check_seconds = last_told - started
-
+    limits, settings = _Limits(max_iter, time_limit), Settings(tol, seed)
+    this = _Run(problem, choice, limits, settings, watch, callbacks)
     with watch, one_blas_thread():
-        try:
-            checkpoint()
-            state = method.start(watched, warm, settings)
-            if warm is not None and judge_start:
-                # The answer is never worse than what it was started from.
-                check(warm)
-                if best.certificate.relative_gap <= tol:
-                    raise _Stop(Status.CONVERGED)
-            progress = Progress(problem, method.name, tol)
-            while True:
-                method.advance(state)
-                iteration += 1
-                if due():
-                    check(state.point)
-                    if best.certificate.relative_gap <= tol:
-                        status = Status.CONVERGED
-                        break
-                else:
-                    observe()
-                checkpoint()
-                if iteration >= max_iter:
-                    status = Status.ITERATION_LIMIT
-                    break
-                progress.iterations += 1
-                progress.passes = state.passes
-                progress.active = state.active
-                progress.expected.append(state.expected_gap)
-                progress.finished = state.finished
-                other = choice.next(progress)
-                if other is not None:
-                    # The old state's memory is free before the certificate and the new one's.
-                    state = _Left.of(state)
-                    if last_check < iteration:
-                        check(state.point)
-                    spent, method, state = spent + state.passes, other, None
-                    state = method.start(watched, best.point, settings)
-                    progress = Progress(problem, method.name, tol)
-                elif state.finished:
-                    status = Status.STALLED
-                    break
-        except _Stop as stop:
-            status = stop.status
-        if best.point is None and state is None:
-            state = method.start(problem, warm, settings)
-        if best.point is None or (state is not None and last_check < iteration):
-            check(state.point)
-        if best.certificate.relative_gap <= tol:
-            status = Status.CONVERGED
-    assert best.point is not None
+        status = this.finish(this.loop(warm, judge_start), warm)
+    point = this.best.point
+    assert point is not None
     return Solution(
-        best.point.w,
-        best.point.b,
-        best.point.alpha,
-        best.certificate,
+        point.w,
+        point.b,
+        point.alpha,
+        this.best.certificate,
         status,
         tol,
-        iteration,
-        time.perf_counter() - began,
+        this.iteration,
+        time.perf_counter() - this.began,
         choice.explanation,
-        tuple(trace),
+        tuple(this.trace),
+        this.finite,
     )

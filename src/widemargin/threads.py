@@ -26,17 +26,12 @@ def in_threads(
         try:
             # Short waits, so that the main thread gets to run its signal handler.
             while wait(futures, timeout=0.1, return_when=FIRST_EXCEPTION).not_done:
-                if any(future.done() and future.exception() for future in futures):
-                    break
+                for future in futures:
+                    if future.done():
+                        future.result()
+            return [future.result() for future in futures]
         except BaseException:
             if interrupt is not None:
                 interrupt.request()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        failed = [future for future in futures if future.done() and future.exception()]
-        if failed:
-            if interrupt is not None:
-                interrupt.request()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise failed[0].exception()  # type: ignore[misc]
-        return [future.result() for future in futures]

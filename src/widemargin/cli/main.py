@@ -1,29 +1,33 @@
-"""``widemargin train | tune | predict | certify | convert | bench | demo``: arguments to code."""
+"""The command line: ``widemargin train | tune | predict | certify | convert | bench | demo``."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from widemargin.cli import bench, certify, convert, demo, predict, train, tune
+from widemargin.cli.parser import Parser
+from widemargin.cli.written import forget, written
 
-OK, NOT_REACHED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: all well; tolerance not reached, answer written; bad usage or input; interrupted
-with nothing written."""
+OK, NOT_REACHED, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: success; tolerance not reached or interrupted, answer written; bad usage or input;
+an error of the program itself; interrupted with nothing written."""
 
 _CODES = """\
-exit codes: 0 all well; 1 the tolerance was not reached or a search was cut short (the answer is
-written all the same); 2 bad usage or bad input; 130 interrupted with nothing written."""
+exit codes: 0 success; 1 the tolerance was not reached, or the work was stopped early (the answer is
+written anyway); 2 bad usage, bad input, or not enough memory or disk; 3 an error in widemargin
+itself; 130 interrupted with nothing written."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command."""
-    top = argparse.ArgumentParser(
+    """Return the parser of all commands."""
+    top = Parser(
         prog="widemargin",
-        description="Large-margin linear classifiers, trained fast and returned with a proof.",
+        description="Train large-margin linear classifiers fast, with a certificate of optimality.",
         epilog=_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -36,6 +40,19 @@ def parser() -> argparse.ArgumentParser:
     for module in (train, tune, predict, certify, convert, bench, demo):
         module.add_to(commands)
     return top
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command, also one in LIBLINEAR's spelling."""
+    words = list(arguments)
+    if words[:1] == ["train"] and "--liblinear" in words:
+        from widemargin.cli.liblinear_train import translate
+
+        ours, notes = translate([word for word in words[1:] if word != "--liblinear"])
+        for note in notes:
+            _say(note, OK)
+        words = ours
+    return parser().parse_args(words)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,26 +69,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        options = parser().parse_args(arguments)
-    except SystemExit as stop:  # argparse has said what it had to say
+        options = parsed(sys.argv[1:] if arguments is None else arguments)
+    except SystemExit as stop:  # argparse has already printed the reason
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
+    except ValueError as error:
+        return _say(str(error), BAD_INPUT)
+    forget()
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
+        files = written()
+        if files:
+            return _say(f"interrupted after {' and '.join(files)} had been written", NOT_REACHED)
         return _say("interrupted; nothing was written", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has closed it; a second complaint at exit helps nobody.
+        # The reader of our output has closed it; do not complain a second time at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD_INPUT
-    except (ValueError, OSError, ImportError, MemoryError) as error:
-        if os.environ.get("WIDEMARGIN_TRACEBACK", "") not in ("", "0"):
-            raise
+    except Exception as error:
+        if options.debug or os.environ.get("WIDEMARGIN_TRACEBACK", "") not in ("", "0"):
+            traceback.print_exc()
+        return _refused(error)
+
+
+def _refused(error: Exception) -> int:
+    """Say in one line what went wrong; return the exit code."""
+    if isinstance(error, ValueError | OSError | ImportError | MemoryError):
         return _say(_one_line(error), BAD_INPUT)
+    files = written()
+    return _say(
+        f"internal error: {type(error).__name__}: {_one_line(error)}"
+        + (f"; {' and '.join(files)} had been written" if files else "")
+        + "; this is a bug in widemargin: please report it, with the output of --debug",
+        INTERNAL,
+    )
 
 
 def _one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this"
+        return "not enough memory"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""What the commands print: tables for people on stdout, JSON for programs, notes on stderr."""
+"""What the commands print: tables or JSON on stdout, notes on stderr."""
 
 from __future__ import annotations
 
@@ -13,21 +13,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def add_output_arguments(parser: argparse.ArgumentParser, *, checks: bool = False) -> None:
-    """Add ``--json`` and ``--quiet``, and ``--verbose`` where certificates are checked."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
-    loud = parser.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="print only errors")
-    if checks:
-        loud.add_argument(
-            "-v", "--verbose", action="store_true", help="a line for every check of a certificate"
-        )
-
-
 class Output:
-    """Prints as the options ask."""
+    """Prints what the options ask for."""
 
     def __init__(self, options: argparse.Namespace, *, tables_on_stderr: bool = False) -> None:
+        self._options = options
         self.json: bool = options.json
         self.quiet: bool = options.quiet
         self.verbose: bool = getattr(options, "verbose", False)
@@ -35,11 +25,11 @@ class Output:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether a moving line on stderr would be seen and is wanted."""
+        """Whether to show a status line on stderr."""
         return not (self.quiet or self.json or self.verbose) and sys.stderr.isatty()
 
     def note(self, message: str) -> None:
-        """Say something in passing, on stderr."""
+        """Print a note on stderr."""
         if not self.quiet:
             sys.stderr.write(f"widemargin: {message}\n")
 
@@ -52,7 +42,7 @@ class Output:
         text_columns: int = 1,
         bars: bool = False,
     ) -> None:
-        """Print a table; the first `text_columns`, and a last one of bars, are aligned left."""
+        """Print a table; the first `text_columns` and a last column of bars are left-aligned."""
         if self.quiet or self.json:
             return
         from rich.table import Table
@@ -70,21 +60,22 @@ class Output:
         if not (self.quiet or self.json):
             self._console().print(message, highlight=False, markup=False, soft_wrap=True)
 
-    def result(self, content: dict[str, Any]) -> None:
-        """Print the machine-readable result, if it was asked for."""
+    def result(self, *options: str, **content: Any) -> None:
+        """Print the command, some of its options and the result as JSON, if asked for."""
         if self.json:
-            sys.stdout.write(json.dumps(_plain(content), allow_nan=False) + "\n")
+            given = {name: getattr(self._options, name) for name in ("command", *options)}
+            sys.stdout.write(json.dumps(_plain(given | content), allow_nan=False) + "\n")
 
     def _console(self) -> Console:
         from rich.console import Console
 
         stream = sys.stderr if self._tables_on_stderr else sys.stdout
-        # A pipe has no width; there, lines are as long as their content.
+        # A pipe has no width of its own.
         return Console(file=stream, width=None if stream.isatty() else 160)
 
 
 def show(cell: Any) -> str:
-    """Return a cell as text: numbers to the digits that matter."""
+    """Return a cell as text, numbers with ten digits."""
     from rich.markup import escape
 
     if isinstance(cell, bool | int) or cell is None:
@@ -100,14 +91,14 @@ def percent(share: float) -> str:
 
 
 def label_text(label: Any) -> str:
-    """Return a class label as a file should show it: 1 rather than 1.0."""
+    """Return a class label as text: 1 rather than 1.0."""
     if isinstance(label, float) and label.is_integer() and abs(label) < 2**53:
         return str(int(label))
     return repr(label) if isinstance(label, float) else str(label)
 
 
 def _plain(value: Any) -> Any:
-    """Return nested content with numpy's types made Python's, and no NaN or infinity."""
+    """Return nested content with Python's own types, and None for NaN and infinity."""
     if isinstance(value, dict):
         return {str(key): _plain(content) for key, content in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""``widemargin predict``: labels, scores or probabilities for the examples of a file."""
+"""``widemargin predict``: labels, scores or probabilities of the examples in a file."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import (
-    add_data_arguments,
-    check_writable,
-    fit_width,
-    read_data,
-    read_model,
-)
-from widemargin.cli.output import Output, add_output_arguments, label_text, percent
+from widemargin.cli.inputs import check_writable, fit_width, read_data, read_model
+from widemargin.cli.options import add_data_options, add_output_options
+from widemargin.cli.output import Output, label_text, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from widemargin.cli.inputs import Data
+    from widemargin.model_io import LinearModel
 
 
 def add_to(commands: Any) -> None:
@@ -26,42 +25,72 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "predict",
         help="apply a model",
-        description="Predict the class of every example: one line each, as LIBLINEAR's predict. "
-        "Prints the accuracy if the file has labels.",
+        description="Predict the class of every example, one line each, as LIBLINEAR's predict "
+        "does. Prints the accuracy if the file has labels.",
     )
-    parser.add_argument("data", help="LIBSVM's format, CSV or Parquet, with or without labels")
-    parser.add_argument("model", help="a model of widemargin or of LIBLINEAR")
+    parser.add_argument("data", help="LIBSVM format, CSV or Parquet, with or without labels")
+    parser.add_argument("model", help="a widemargin or LIBLINEAR model")
     parser.add_argument("-o", "--output", metavar="FILE", help="predictions (default: stdout)")
     columns = parser.add_mutually_exclusive_group()
     columns.add_argument("--proba", action="store_true", help="add probabilities (logistic loss)")
     columns.add_argument("--scores", action="store_true", help="add the scores w·x + b")
-    add_data_arguments(parser)
-    add_output_arguments(parser)
+    parser.add_argument(
+        "--pad",
+        action="store_true",
+        help="accept a LIBSVM file of another width than the model's: missing features are zero, "
+        "further ones are dropped",
+    )
+    add_data_options(parser)
+    add_output_options(parser)
     parser.set_defaults(run=run)
+
+
+@dataclass(frozen=True, eq=False)
+class _Predictions:
+    """Labels, with scores or probabilities beside them if asked for."""
+
+    labels: NDArray[Any]
+    extra: NDArray[Any] | None
+    accuracy: float | None
+    seconds: float
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
-    from widemargin.data.replacing import replacing
+    from widemargin.problems.losses import gives_probabilities
 
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
         check_writable(options.output)
     model = read_model(options.model, ("widemargin predict DATA MODEL", options.data))
-    if options.proba and model.loss != "logistic":
+    if options.proba and not gives_probabilities(model.loss):
         raise ValueError(
             f"--proba is for the logistic loss; {options.model} was trained with {model.loss}"
         )
     data = read_data(options.data, options, model)
-    width = data.X.shape[1]
-    if width > model.n_features:
-        output.note(f"features beyond the model's {model.n_features} are ignored")
-    elif width < model.n_features:
-        output.note(
-            f"{options.data} shows {width} features, the model has {model.n_features}: "
-            "the others are taken as zero"
+    _check_width(output, options, data.X.shape[1], model.n_features)
+    found = _predict(model, data, options)
+    if options.output is not None or printed:
+        _write(model, found, options.output)
+    _report(output, options, model, data, found)
+    return 0
+
+
+def _check_width(output: Output, options: argparse.Namespace, width: int, features: int) -> None:
+    if width == features:
+        return
+    drops = width > features
+    if not options.pad:
+        rest = "leave out those beyond" if drops else "take the missing ones as zero"
+        raise ValueError(
+            f"{options.data} has {width} features, the model has {features}; --pad to {rest}"
         )
+    rest = f"those beyond {features} are left out" if drops else "the others are taken as zero"
+    output.note(f"{options.data} has {width} features, the model has {features}: {rest}")
+
+
+def _predict(model: LinearModel, data: Data, options: argparse.Namespace) -> _Predictions:
     began = time.perf_counter()
     scores = model.decision_function(fit_width(data.X, model.n_features))
     labels = model.classes_of(scores)
@@ -71,51 +100,61 @@ def run(options: argparse.Namespace) -> int:
     elif options.scores:
         extra = scores.reshape(len(labels), -1)
     seconds = time.perf_counter() - began
-
-    heading = None
-    if extra is not None:
-        columns = model.classes if extra.shape[1] > 1 else model.classes[1:]
-        heading = " ".join(["labels", *map(label_text, columns.tolist())])
-    if options.output is not None:
-        with replacing(options.output, text=True) as file:
-            file.writelines(_lines(labels, extra, heading))
-    elif printed:
-        sys.stdout.writelines(_lines(labels, extra, heading))
-
     known = data.y is not None and _comparable(data.y, model.classes)
     accuracy = float((labels == data.y).mean()) if known else None
-    rows: list[tuple[str, str]] = [("rows", f"{len(labels):,}")]
+    return _Predictions(labels, extra, accuracy, seconds)
+
+
+def _write(model: LinearModel, found: _Predictions, path: str | None) -> None:
+    from widemargin.data.replacing import replacing
+
+    heading = None
+    if found.extra is not None:
+        columns = model.classes if found.extra.shape[1] > 1 else model.classes[1:]
+        heading = " ".join(["labels", *map(label_text, columns.tolist())])
+    lines = _lines(found.labels, found.extra, heading)
+    if path is None:
+        sys.stdout.writelines(lines)
+    else:
+        with replacing(path, text=True) as file:
+            file.writelines(lines)
+
+
+def _report(
+    output: Output,
+    options: argparse.Namespace,
+    model: LinearModel,
+    data: Data,
+    found: _Predictions,
+) -> None:
+    count, accuracy = len(found.labels), found.accuracy
+    rows: list[tuple[str, str]] = [("rows", f"{count:,}")]
     if accuracy is not None:
-        right = round(accuracy * len(labels))
-        rows.append(("accuracy", f"{percent(accuracy)} ({right:,} of {len(labels):,})"))
-    rows += [
-        ("seconds reading", f"{data.seconds:.3f}"),
-        ("seconds predicting", f"{seconds:.3f}"),
-    ]
+        right = round(accuracy * count)
+        rows.append(("accuracy", f"{percent(accuracy)} ({right:,} of {count:,})"))
+    rows.append(("seconds reading", f"{data.seconds:.3f}"))
+    rows.append(("seconds predicting", f"{found.seconds:.3f}"))
+    printed: dict[str, Any] = {}
     if options.output is not None:
         rows.append(("predictions", options.output))
+    else:
+        printed["labels"] = found.labels
+        if found.extra is not None:
+            printed["probabilities" if options.proba else "scores"] = found.extra
     output.table(("", ""), rows, text_columns=2)
-    result: dict[str, Any] = {
-        "command": "predict",
-        "data": options.data,
-        "model": options.model,
-        "rows": len(labels),
-        "classes": model.classes,
-        "accuracy": accuracy,
-        "seconds_reading": data.seconds,
-        "seconds_predicting": seconds,
-        "output": options.output,
-    }
-    if options.output is None:
-        result["labels"] = labels
-        if extra is not None:
-            result["probabilities" if options.proba else "scores"] = extra
-    output.result(result)
-    return 0
+    output.result(
+        *("data", "model", "output"),
+        rows=count,
+        classes=model.classes,
+        accuracy=accuracy,
+        seconds_reading=data.seconds,
+        seconds_predicting=found.seconds,
+        **printed,
+    )
 
 
 def _comparable(y: NDArray[Any], classes: NDArray[Any]) -> bool:
-    """Whether the file's labels are the model's: files to be predicted often hold zeros instead."""
+    """Whether the file's labels are the model's: files to be predicted often have zeros instead."""
     same_kind = (y.dtype.kind in "UO") == (classes.dtype.kind in "UO")
     return same_kind and not set(y.tolist()).isdisjoint(classes.tolist())
 

@@ -1,4 +1,4 @@
-"""The state of a fit on stderr: a moving line at a terminal, or a line for every check."""
+"""Progress of a fit on stderr: a status line on a terminal, or one line per check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _describe(title: str, record: Record) -> str:
 
 @contextlib.contextmanager
 def following(output: Output, tol: float) -> Iterator[FitCallback | None]:
-    """Give the callback that shows how a fit is doing; None if nobody wants to see it."""
+    """Yield the callback that shows the progress of a fit, or None if it is not wanted."""
     if output.verbose and not output.quiet:
         yield lambda title, record: sys.stderr.write(_describe(title, record) + "\n") and None
     elif output.shows_progress:

@@ -1,16 +1,15 @@
-"""``widemargin train``: from a data file to a model file, with a certificate."""
+"""``widemargin train``: train a model to a certified accuracy."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import positive_number
+from widemargin.cli.options import JOINT_RULES, NUMBER, add_problem_options
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.training import (
     add_file_arguments,
-    add_problem_arguments,
-    add_run_arguments,
+    add_run_options,
     check_problem,
     fit_and_write,
     read_training_data,
@@ -27,18 +26,20 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "train",
         help="train a model",
-        description="Train a linear classifier to a proven accuracy and write the model.",
+        description="Train a linear classifier to a certified accuracy and write the model.",
     )
     add_file_arguments(parser)
-    group = add_problem_arguments(parser)
-    group.add_argument("-C", type=positive_number, default=1.0, help="cost of the losses (1)")
-    add_run_arguments(
+    spelling = "take the options of LIBLINEAR's train instead: -s -c -B -wLABEL -v -C -q"
+    parser.add_argument("--liblinear", action="store_true", help=spelling)
+    add = add_problem_options(parser)
+    add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
+    add_run_options(
         parser,
         tol="relative duality gap to reach: the objective is then within this fraction of the "
         "optimum",
-        time_limit="for each binary problem, or for all classes at once",
-        jobs="threads with --multi-class ovr",
-        seed="of the order in which examples are visited",
+        time_limit="per binary problem, or for all classes if trained jointly",
+        jobs="threads, with --multi-class ovr",
+        seed="seed of the order in which examples are visited",
     )
     parser.set_defaults(run=run)
 
@@ -47,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Read, train, write, report."""
     output = Output(options)
     check_problem(options)
-    if options.multi_class != "ovr" and options.jobs not in (None, 1):
-        raise ValueError(f"-j has no meaning with --multi-class {options.multi_class}")
+    if options.multi_class in JOINT_RULES and options.jobs not in (None, 1):
+        raise ValueError(f"-j cannot be used with --multi-class {options.multi_class}")
     data, path = read_training_data(options)
     estimator = _estimator(options, data)
     model, seconds = fit_and_write(output, options, estimator, data, path)
@@ -60,11 +61,13 @@ def run(options: argparse.Namespace) -> int:
 def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
     from widemargin.estimators.linear_svc import LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression
+    from widemargin.problems.losses import gives_probabilities
 
     settings = {"C": options.C, **settings_of(options, data)}
-    jobs = -1 if options.multi_class == "ovr" and options.jobs is None else options.jobs
-    if options.loss == "logistic":
-        return LogisticRegression(n_jobs=jobs, **settings)
+    several = options.multi_class not in JOINT_RULES
+    jobs = -1 if several and options.jobs is None else options.jobs
+    if gives_probabilities(options.loss):
+        return LogisticRegression(multi_class=options.multi_class, n_jobs=jobs, **settings)
     return LinearSVC(options.loss, multi_class=options.multi_class, n_jobs=jobs, **settings)
 
 
@@ -82,7 +85,7 @@ def _report(
     classes = estimator.classes_.tolist()
     names = [label_text(label) for label in classes]
     shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-    iterations = int(estimator.n_iter_.sum())
+    iterations = sum(h["iteration"][-1] if h["iteration"] else 0 for h in estimator.history_)
     output.table(
         ("", ""),
         [
@@ -90,7 +93,7 @@ def _report(
             ("features", f"{data.X.shape[1]:,}"),
             ("classes", f"{len(names)}: {shown}"),
             ("loss", f"{options.loss}, C = {options.C:g}, intercept {options.intercept}"),
-            *([("several classes", options.multi_class)] if len(names) > 2 else []),
+            *([("multiclass", options.multi_class)] if len(names) > 2 else []),
             ("solver", f"{estimator.solver_}, {iterations} iteration{'s' * (iterations != 1)}"),
             ("primal", f"{whole.primal:.10g}"),
             ("dual", f"{whole.dual:.10g}"),
@@ -114,31 +117,22 @@ def _report(
             f"gap {worst.relative_gap:.1e}, tol {options.tol:g}"
         )
     output.result(
-        {
-            "command": "train",
-            "data": options.data,
-            "model": path,
-            "format": options.format,
-            "rows": data.X.shape[0],
-            "features": data.X.shape[1],
-            "classes": classes,
-            "loss": options.loss,
-            "multi_class": options.multi_class,
-            "C": options.C,
-            "intercept": options.intercept,
-            "solver": estimator.solver_,
-            "iterations": iterations,
-            "status": estimator.status_,
-            "tol": options.tol,
-            "primal": whole.primal,
-            "dual": whole.dual,
-            "relative_gap": worst.relative_gap,
-            "problems": [
-                {"primal": c.primal, "dual": c.dual, "relative_gap": c.relative_gap}
-                for c in estimator.certificates_
-            ],
-            "training_accuracy": accuracy,
-            "seconds_reading": data.seconds,
-            "seconds_training": seconds,
-        }
+        *("data", "format", "loss", "multi_class", "C", "intercept", "tol"),
+        model=path,
+        rows=data.X.shape[0],
+        features=data.X.shape[1],
+        classes=classes,
+        solver=estimator.solver_,
+        iterations=iterations,
+        status=estimator.status_,
+        primal=whole.primal,
+        dual=whole.dual,
+        relative_gap=worst.relative_gap,
+        problems=[
+            {"primal": c.primal, "dual": c.dual, "relative_gap": c.relative_gap}
+            for c in estimator.certificates_
+        ],
+        training_accuracy=accuracy,
+        seconds_reading=data.seconds,
+        seconds_training=seconds,
     )

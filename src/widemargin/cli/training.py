@@ -1,24 +1,25 @@
-"""What ``train`` and ``tune`` share: options of a problem and of its runs, and the fit itself."""
+"""What ``train``, ``tune`` and ``certify`` share: options, checks, and the fit itself."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import (
-    add_data_arguments,
-    check_writable,
-    default_model_path,
+from widemargin.cli.inputs import check_writable, read_data, write_model
+from widemargin.cli.options import (
+    INTERCEPTS,
+    MODEL_FORMATS,
+    add_data_options,
+    add_output_options,
+    add_stopping_options,
+    adder,
     job_count,
     parse_class_weight,
-    positive_integer,
-    positive_number,
-    read_data,
-    write_model,
 )
-from widemargin.cli.output import Output, add_output_arguments
+from widemargin.cli.output import Output
 from widemargin.cli.progress import following
 
 if TYPE_CHECKING:
@@ -26,116 +27,61 @@ if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
     from widemargin.model_io import LinearModel
 
-LOSSES = ("hinge", "squared_hinge", "logistic")
-MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer")
-INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
-
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data to train on and the model to write."""
-    parser.add_argument("data", help="training data: LIBSVM's format, CSV or Parquet")
-    parser.add_argument("model", nargs="?", help="model file to write (default: DATA.model here)")
+    parser.add_argument("data", help="training data: LIBSVM format, CSV or Parquet")
+    model = "model file to write (default: DATA.model in the working directory)"
+    parser.add_argument("model", nargs="?", help=model)
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options that say what is minimised, but for C; return their group."""
-    group = parser.add_argument_group("the problem")
-    group.add_argument(
-        "--loss", choices=LOSSES, default="squared_hinge", help="of an example (%(default)s)"
-    )
-    group.add_argument(
-        "--multi-class",
-        choices=MULTI_CLASS,
-        default="ovr",
-        help="several classes one against the rest (ovr), or all at once; the latter with "
-        "--loss hinge (%(default)s)",
-    )
-    group.add_argument(
-        "--intercept",
-        choices=tuple(INTERCEPTS),
-        default="exact",
-        help="exact: not penalised; penalised: a constant feature, as LIBLINEAR's -B (%(default)s)",
-    )
-    group.add_argument(
-        "--intercept-scaling",
-        type=positive_number,
-        default=1.0,
-        metavar="VALUE",
-        help="value of that constant feature; with --intercept penalised (1)",
-    )
-    group.add_argument(
-        "--class-weight",
-        nargs="+",
-        metavar="LABEL=WEIGHT",
-        help="factors on C, a class each; or the word balanced",
-    )
-    return group
-
-
-def add_run_arguments(
+def add_run_options(
     parser: argparse.ArgumentParser, *, tol: str, time_limit: str, jobs: str, seed: str
 ) -> None:
-    """Add the options that say how it is solved, written and reported, with these help texts."""
-    group = parser.add_argument_group("how it is solved")
-    group.add_argument(
-        "--tol", type=positive_number, default=1e-4, metavar="GAP", help=f"{tol} (%(default)s)"
-    )
-    group.add_argument(
-        "--solver", default="auto", metavar="NAME", help="as solver= in Python (%(default)s)"
-    )
-    group.add_argument(
-        "--max-iter",
-        type=positive_integer,
-        default=1000,
-        metavar="COUNT",
-        help="sweeps or steps at most (%(default)s)",
-    )
-    group.add_argument(
-        "--time-limit",
-        type=positive_number,
-        metavar="SECONDS",
-        help=f"seconds at most {time_limit}",
-    )
-    group.add_argument(
-        "-j", "--jobs", type=job_count, metavar="COUNT", help=f"{jobs}; -1: all cores (-1)"
-    )
-    group.add_argument(
-        "--seed", type=int, default=0, metavar="NUMBER", help=f"{seed} (%(default)s)"
-    )
-    parser.add_argument(
-        "--format",
-        choices=("own", "liblinear"),
-        default="own",
-        help="format of the model file (%(default)s)",
-    )
-    add_data_arguments(parser)
-    add_output_arguments(parser, checks=True)
+    """Add the options of solver, model file and output, with these help texts."""
+    add = adder(parser.add_argument_group("solver"))
+    add_stopping_options(add, 1e-4, tol, None, time_limit)
+    add("--solver", "auto", "as solver= in Python", metavar="NAME")
+    add("-j --jobs", None, f"{jobs} (default: all cores)", type=job_count, metavar="COUNT")
+    add("--seed", 0, seed, type=int, metavar="NUMBER")
+    adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
+    add_data_options(parser)
+    add_output_options(parser, checks=True)
 
 
 def check_problem(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together, before any data are read."""
-    from widemargin.methods.choose import choice_of
-    from widemargin.methods.plain_blocks import Shark
-    from widemargin.problems.binary import BinaryProblem
-    from widemargin.problems.multiclass import MulticlassProblem
+    """Raise an error, before any data are read, for options that do not go together."""
+    import numpy as np
 
-    together = options.multi_class != "ovr"
-    choice_of(options.solver, MulticlassProblem if together else BinaryProblem)
-    if together and options.loss != "hinge":
-        raise ValueError(f"--multi-class {options.multi_class} needs --loss hinge")
+    from widemargin.auto.registry import choice_of
+    from widemargin.data.training_set import TrainingSet
+    from widemargin.problems.binary import BinaryProblem
+    from widemargin.problems.losses import LOSSES
+    from widemargin.problems.rules import default_rule, joint_problem, loss_of_rule
+
+    if options.multi_class is None:
+        options.multi_class = default_rule(options.loss)
+    needed = loss_of_rule(options.multi_class)
+    if needed is not None and options.loss != needed:
+        raise ValueError(f"--multi-class {options.multi_class} needs --loss {needed}")
     if options.intercept_scaling != 1.0 and options.intercept != "penalised":
         raise ValueError("--intercept-scaling needs --intercept penalised")
-    if together and options.solver == Shark.name:
-        reason = Shark.refuses_rule(options.multi_class)
-        if reason is not None:
-            raise ValueError(reason)
+    # Three examples are enough to ask a solver whether it supports loss, rule and intercept.
+    small = TrainingSet.of(np.eye(3), np.arange(3), fit_intercept=INTERCEPTS[options.intercept])
+    problem = (
+        joint_problem(small, options.multi_class)
+        if options.multi_class != "ovr"
+        else BinaryProblem.of(small, 0, LOSSES[options.loss])
+    )
+    choice_of(options.solver, type(problem)).first(problem, None, options.tol)
 
 
 def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
-    """Return the data and where the model goes; refuse what could not be written in the end."""
+    """Return the data and the path of the model; raise an error if it could not be written."""
     import numpy as np
 
-    path = options.model or default_model_path(options.data)
+    # By default the name that LIBLINEAR's train would choose.
+    path = options.model or os.path.basename(options.data) + ".model"
     check_writable(path)
     data = read_data(options.data, options)
     if data.y is None:
@@ -145,12 +91,14 @@ def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
 
         labels = integer_labels(np.unique(data.y), path)
         if options.multi_class == "weston_watkins" and len(labels) > 2:
-            raise ValueError("LIBLINEAR's format has no model of Weston and Watkins")
+            raise ValueError("LIBLINEAR has no Weston-Watkins model")
+        if options.multi_class == "multinomial" and len(labels) > 2:
+            raise ValueError("LIBLINEAR has no multinomial model; --multi-class ovr has one")
     return data, path
 
 
 def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
-    """Return the options that the estimators with and without a search take alike."""
+    """Return the arguments that the estimators with and without a search share."""
     import numpy as np
 
     return {
@@ -168,16 +116,20 @@ def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
 def fit_and_write(
     output: Output, options: argparse.Namespace, estimator: LinearClassifier, data: Data, path: str
 ) -> tuple[LinearModel, float]:
-    """Train, write the model; return it and the seconds that training took."""
+    """Train and write the model; return it and the seconds spent training."""
     import numpy as np
 
     from widemargin.model_io import model_of
 
     began = time.perf_counter()
     with following(output, options.tol) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how it ended is part of the report
+        warnings.simplefilter("ignore")  # the report says whether it converged
         estimator.callback = callback
-        estimator.fit(data.X, data.y)
+        try:
+            estimator.fit(data.X, data.y)
+        except KeyboardInterrupt:
+            if not hasattr(estimator, "status_"):  # there is nothing to write
+                raise
     seconds = time.perf_counter() - began
     estimator.callback = None
     if data.feature_names is not None:

@@ -1,4 +1,4 @@
-"""``widemargin tune``: choose C by cross-validation, and write the model at that C."""
+"""``widemargin tune``: choose C by cross-validation and train the model at it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ import io
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, positive_integer, positive_number
+from widemargin.cli.inputs import check_writable
+from widemargin.cli.options import (
+    COUNT,
+    JOINT_RULES,
+    NUMBER,
+    add_problem_options,
+    adder,
+    positive_numbers,
+)
 from widemargin.cli.output import Output, label_text, percent
+from widemargin.cli.parser import Items
 from widemargin.cli.training import (
     add_file_arguments,
-    add_problem_arguments,
-    add_run_arguments,
+    add_run_options,
     check_problem,
     fit_and_write,
     read_training_data,
@@ -22,11 +30,13 @@ from widemargin.cli.training import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from widemargin.cli.inputs import Data
     from widemargin.estimators.linear_cv import LinearClassifierCV
 
 _BAR = 30
-"""Width of the plot in the terminal, in characters."""
+"""Width of the bars in the terminal, in characters."""
 
 
 def add_to(commands: Any) -> None:
@@ -34,53 +44,35 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "tune",
         help="choose C by cross-validation and train at it",
-        description="Search over C with warm starts, all folds side by side; train at the best C "
-        "on all data and write the model.",
+        description="Search over C by cross-validation with warm starts, train at the best C on "
+        "all data, and write the model.",
     )
     add_file_arguments(parser)
-    add_problem_arguments(parser)
-    group = parser.add_argument_group("the search")
-    group.add_argument(
-        "--Cs",
-        nargs="+",
-        type=positive_number,
-        metavar="C",
-        help="values of C (default: doubling from one that depends on the data until the solution "
-        "no longer changes)",
+    add_problem_options(parser)
+    add = adder(parser.add_argument_group("search"))
+    values = (
+        "values of C, separated by commas (default: start from a value that depends on the data, "
+        "double until the solution no longer changes)"
     )
-    group.add_argument(
-        "--folds",
-        type=positive_integer,
-        default=5,
-        metavar="COUNT",
-        help="of the cross-validation, stratified and shuffled (%(default)s)",
+    add("--Cs", None, values, type=positive_numbers, action=Items, metavar="C,...")
+    add("--folds", 5, "folds of the cross-validation, stratified and shuffled", **COUNT)
+    add("--scoring", None, "a scorer of scikit-learn (default: accuracy)", metavar="NAME")
+    tol = "tolerance of the search; folds are solved to a relative gap of a tenth of it"
+    add("--search-tol", 1e-2, tol, metavar="TOL", **NUMBER)
+    certify = (
+        "refine C until it is proven that no C in the range has an error lower by more than this; "
+        "needs --intercept none or penalised"
     )
-    group.add_argument(
-        "--scoring", metavar="NAME", help="a score of scikit-learn (default: accuracy)"
-    )
-    group.add_argument(
-        "--search-tol",
-        type=positive_number,
-        default=1e-2,
-        metavar="TOL",
-        help="tolerance of the search; the folds are solved to a gap of a tenth of it "
-        "(%(default)s)",
-    )
-    group.add_argument(
-        "--certify",
-        type=positive_number,
-        metavar="EPSILON",
-        help="refine C until it is proven that no C of the range has an error lower by more than "
-        "this; needs --intercept none or penalised",
-    )
-    parser.add_argument("--png", metavar="FILE", help="also draw the plot into a PNG file")
-    parser.add_argument("--html", metavar="FILE", help="also write table and plot as a web page")
-    add_run_arguments(
+    add("--certify", None, certify, metavar="EPSILON", **NUMBER)
+    add = adder(parser)
+    add("--png", None, "also write the plot as a PNG file", metavar="FILE")
+    add("--html", None, "also write table and plot as an HTML page", metavar="FILE")
+    add_run_options(
         parser,
         tol="relative duality gap of the final model",
-        time_limit="for the whole search",
+        time_limit="of the whole search",
         jobs="threads over folds and classes",
-        seed="of the folds and the methods",
+        seed="seed of the folds and of the solver",
     )
     parser.set_defaults(run=run)
 
@@ -102,9 +94,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_search(options: argparse.Namespace) -> None:
-    """Refuse, before any data are read, what could not be proven or drawn in the end."""
+    """Raise an error, before any data are read, for what could not be certified or drawn."""
     if options.certify is not None:
-        if options.multi_class != "ovr":
+        if options.multi_class in JOINT_RULES:
             raise ValueError("--certify needs --multi-class ovr")
         if options.intercept == "exact":
             raise ValueError("--certify needs --intercept penalised or none")
@@ -124,12 +116,12 @@ def _check_folds(folds: int, data: Data) -> None:
     if counts.min() < folds:
         rarest = label_text(classes[counts.argmin()].item())
         raise ValueError(
-            f"--folds {folds} is too many: class {rarest} has {counts.min()} examples only"
+            f"--folds {folds} is too many: class {rarest} has only {counts.min()} examples"
         )
 
 
 def _cut_short(estimator: LinearClassifierCV) -> bool:
-    """Whether a limit or Ctrl-C ended the search."""
+    """Whether a limit or Ctrl-C stopped the search early."""
     from widemargin.selection.search import CUT_SHORT
 
     return estimator.stopped_ in CUT_SHORT
@@ -140,6 +132,7 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
 
     from widemargin.estimators.linear_svc_cv import LinearSVCCV
     from widemargin.estimators.logistic_regression_cv import LogisticRegressionCV
+    from widemargin.problems.losses import gives_probabilities
 
     settings: dict[str, Any] = {
         "Cs": options.Cs,
@@ -150,35 +143,45 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
         "n_jobs": -1 if options.jobs is None else options.jobs,
         **settings_of(options, data),
     }
-    if options.loss == "logistic":
-        return LogisticRegressionCV(**settings)
+    if gives_probabilities(options.loss):
+        rule = options.multi_class
+        return LogisticRegressionCV(multi_class=rule, use_legacy_attributes=False, **settings)
     return LinearSVCCV(options.loss, multi_class=options.multi_class, **settings)
 
 
 def _rows(estimator: LinearClassifierCV) -> list[tuple[str, ...]]:
-    """Return the table's rows; the last column is the plot."""
+    """Return the rows of the table; the last column holds the bars."""
     columns = estimator.path_
     means = columns["mean_score"]
-    low, high = float(means.min()), float(means.max())
     rows: list[tuple[str, ...]] = []
     for place, certificate in enumerate(estimator.certificates_):
         C = float(estimator.Cs_[place])
-        share = (float(means[place]) - low) / (high - low) if high > low else 1.0
         rows.append(
             (
-                f"{C:.6g}" + (" *" if estimator.C_ == C else ""),
+                f"{C:.6g}" + (" *" if estimator.C == C else ""),
                 f"{means[place]:.4f}",
                 f"{columns['std_score'][place]:.4f}",
                 f"{certificate.relative_gap:.1e}",
                 f"{columns['seconds'][place]:.3f}",
-                "█" * max(1, round(_BAR * share)),
+                "█" * max(1, round(_BAR * _share(float(means[place]), means))),
             )
         )
     return rows
 
 
+def _share(mean: float, means: NDArray[Any]) -> float:
+    """Return the length of a bar: from zero, so that small differences look small.
+
+    Scores that are losses, and negative, are compared with the best one.
+    """
+    best = float(means.max())
+    if mean > 0.0:
+        return mean / max(best, 1.0 if best <= 1.0 else best)
+    return best / mean if best < 0.0 else 0.0
+
+
 def _summary(estimator: LinearClassifierCV, score: str) -> str:
-    text = f"C = {estimator.C_:g}, mean {score} {estimator.best_score_:.4f}; {estimator.stopped_}"
+    text = f"C = {estimator.C:g}, mean {score} {estimator.best_score_:.4f}; {estimator.stopped_}"
     if hasattr(estimator, "error_bound_"):
         text += (
             f"; error {percent(1.0 - estimator.best_score_)}, proven lower bound "
@@ -200,40 +203,32 @@ def _report(
     output.text(_summary(estimator, score))
     output.text(f"model {path} ({options.format}), {seconds:.3f} s in all")
     if any(status != "converged" for status in estimator.status_):
-        output.note(f"the tolerance was not reached at C = {estimator.C_:g}")
+        output.note(f"the tolerance was not reached at C = {estimator.C:g}")
     if _cut_short(estimator):
-        output.note(f"not all values of C were looked at: {estimator.stopped_}")
+        output.note(f"not all values of C were tried: {estimator.stopped_}")
     if not getattr(estimator, "certified_", True):
         output.note("the choice could not be certified")
     output.result(
-        {
-            "command": "tune",
-            "data": options.data,
-            "model": path,
-            "format": options.format,
-            "rows": data.X.shape[0],
-            "features": data.X.shape[1],
-            "classes": estimator.classes_.tolist(),
-            "loss": options.loss,
-            "multi_class": options.multi_class,
-            "intercept": options.intercept,
-            "scoring": score,
-            "folds": estimator.scores_.shape[1],
-            "C": estimator.C_,
-            "best_score": estimator.best_score_,
-            "Cs": estimator.Cs_,
-            "scores": estimator.scores_,
-            "relative_gaps": [c.relative_gap for c in estimator.certificates_],
-            "stopped": estimator.stopped_,
-            "error_bound": getattr(estimator, "error_bound_", None),
-            "certified": getattr(estimator, "certified_", None),
-            "status": estimator.status_,
-            "tol": options.tol,
-            "relative_gap": estimator.certificate_.relative_gap,
-            "seconds_reading": data.seconds,
-            "seconds_search": float(estimator.path_["seconds"].sum()),
-            "seconds": seconds,
-        }
+        *("data", "format", "loss", "multi_class", "intercept", "tol"),
+        model=path,
+        rows=data.X.shape[0],
+        features=data.X.shape[1],
+        classes=estimator.classes_.tolist(),
+        scoring=score,
+        folds=estimator.path_["scores"].shape[1],
+        C=estimator.C,
+        best_score=estimator.best_score_,
+        Cs=estimator.Cs_,
+        scores=estimator.path_["scores"],
+        relative_gaps=[c.relative_gap for c in estimator.certificates_],
+        stopped=estimator.stopped_,
+        error_bound=getattr(estimator, "error_bound_", None),
+        certified=getattr(estimator, "certified_", None),
+        status=estimator.status_,
+        relative_gap=estimator.certificate_.relative_gap,
+        seconds_reading=data.seconds,
+        seconds_search=float(estimator.path_["seconds"].sum()),
+        seconds=seconds,
     )
 
 
@@ -253,7 +248,7 @@ def _draw(options: argparse.Namespace, estimator: LinearClassifierCV) -> None:
 
 
 def _page(options: argparse.Namespace, estimator: LinearClassifierCV, image: bytes) -> str:
-    """Return a page that needs no other file."""
+    """Return a self-contained page."""
     score = html.escape(options.scoring or "accuracy")
     cells = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[:-1]) + "</tr>"

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import no_checkpoint
+from widemargin.data.work import Meter
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-_ENTRIES_PER_BLOCK = 4_000_000
-"""Entries of K computed at once: about 50 ms of work."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,8 @@ class Gram:
         asked for last are kept.
     checkpoint : callable
         Called between blocks; it may raise to abandon the work under way.
+    meter : Meter
+        Counts the work done on the matrix.
     """
 
     X: Any
@@ -127,6 +128,7 @@ class Gram:
     memory: float
     count: int
     checkpoint: Callable[[], None] = no_checkpoint
+    meter: Meter = field(default_factory=Meter)
     _kept: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -141,7 +143,7 @@ class Gram:
 
     def watched(self, checkpoint: Callable[[], None]) -> Gram:
         """Return the same operator, with the same memory, calling `checkpoint` between blocks."""
-        return replace(self, checkpoint=checkpoint)
+        return replace(self, checkpoint=checkpoint, meter=Meter())
 
     @property
     def whole(self) -> Matrix | None:
@@ -173,6 +175,15 @@ class Gram:
             self._kept["diagonal"] = diagonal
         return self._kept["diagonal"]
 
+    @property
+    def sizes(self) -> Vector:
+        """Numbers whose products bound the entries of K, up to what a matrix may be rounded to."""
+        if "sizes" not in self._kept:
+            diagonal = np.maximum(self.diagonal, 0.0)
+            lift = 1e-4 * float(diagonal.max(initial=0.0))
+            self._kept["sizes"] = np.sqrt(diagonal + lift) * (1.0 + 1e-6) + 1e-150
+        return self._kept["sizes"]
+
     def rows(self, places: NDArray[np.int64]) -> Matrix:
         """Return some rows of K."""
         whole = self.whole
@@ -203,25 +214,13 @@ class Gram:
             return whole @ right
         used = np.flatnonzero(right if right.ndim == 1 else right.any(axis=1)).astype(np.int64)
         total = np.zeros_like(right)
-        step = max(1, _ENTRIES_PER_BLOCK // max(1, self.count))
+        step = max(1, MACHINE.kernel_block // max(1, self.count))
         for begin in range(0, used.size, step):
             places = used[begin : begin + step]
             total += self.rows(places).T @ right[places]
         return total
 
-    def largest_curvature(self, seed: int, steps: int = 60) -> float:
-        """Return the largest eigenvalue of K by power iteration, raised by one percent."""
-        v = np.random.default_rng(seed).normal(size=self.count)
-        value = 0.0
-        for _ in range(steps):
-            v /= float(np.linalg.norm(v))
-            v = self.multiply(v)
-            value, before = float(np.linalg.norm(v)), value
-            if value == 0.0 or abs(value - before) <= 1e-4 * value:
-                break
-        return 1.01 * value
-
     def _blocks(self) -> Iterator[tuple[int, int]]:
-        step = max(1, _ENTRIES_PER_BLOCK // max(1, self.count))
+        step = max(1, MACHINE.kernel_block // max(1, self.count))
         for begin in range(0, self.count, step):
             yield begin, min(begin + step, self.count)

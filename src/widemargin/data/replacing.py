@@ -50,7 +50,9 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)  # a full disk says so without a name
         raise

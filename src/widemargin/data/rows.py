@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-from widemargin.kernels import core
+from widemargin.auto.machine import MACHINE
+from widemargin.data.work import Meter, Size
+from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 
-_ENTRIES_PER_CALL = 16_000_000
-"""A compiled call over this many stored values takes some 20 ms; longer work is cut into such
-calls, with a checkpoint between them, so that interrupts and time limits are seen."""
-
-
-_BLAS_SIDE, _BLAS_DENSITY, _BLAS_ROWS = 96, 0.22, 256
-"""Weights and share of stored values from which a Gram matrix is left to BLAS, in blocks of so many
-rows: its kernels then make up for the zeros (0.03 ns a product, 0.6 ns a scattered one)."""
+_COMPENSATED = 8.0
+"""Operations of a compensated product in those of an ordinary one."""
 
 
 def no_checkpoint() -> None:
@@ -74,22 +71,33 @@ class Rows:
     view : compiled row view
     checkpoint : callable
         Called between compiled calls; it may raise to abandon the work under way.
+    meter : Meter
+        Counts the work done on these rows; those taken from them share it.
+    shift : ndarray of shape (d,), or None
+        What was subtracted from the columns of the given data, see `widemargin.data.centring`.
     """
 
     view: core.Rows
     checkpoint: Callable[[], None] = no_checkpoint
+    meter: Meter = field(default_factory=Meter)
+    shift: Vector | None = None
+    _longest: int = -1
+    _constant: float = 0.0
     _kept: dict[str, Vector] = field(default_factory=dict)
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
+    _whole: Rows | None = None
     _known: dict[str, tuple[Vector, Vector]] | None = None
 
     @classmethod
-    def of(cls, X: Any) -> Rows:
+    def of(cls, X: Any, shift: Vector | None = None) -> Rows:
         """View a C-ordered array or canonical CSR matrix, see `as_rows_array`."""
         if sp.issparse(X):
             view = core.csr_rows(X.data, X.indices, X.indptr, X.shape[1], 0.0)
+            # Slices of one matrix may share its arrays and leave some of them out.
+            longest = int(np.diff(X.indptr).max(initial=0))
         else:
-            view = core.dense_rows(X, 0.0)
-        return cls(view)
+            view, longest = core.dense_rows(X, 0.0), X.shape[1]
+        return cls(view, shift=shift, _longest=longest)
 
     @property
     def norms(self) -> Vector:
@@ -102,6 +110,25 @@ class Rows:
             self._kept["norms"] = norms
         return norms
 
+    @cached_property
+    def mean_squared_norm(self) -> float:
+        """Mean of the squared norms of the rows."""
+        norms = self._kept.get("norms")
+        if norms is not None:
+            return float(norms.mean()) if norms.size else 0.0
+        total = sum(self.view.total_squared_norm(begin, end) for begin, end in self.pieces())
+        return total / max(1, self.count)
+
+    @cached_property
+    def frobenius(self) -> float:
+        """An upper bound of √(Σ‖x_i‖²), for rows taken from others that of all of them."""
+        if self._whole is not None:
+            return self._whole.frobenius
+        stored = self.count * (self.longest + 1.0)
+        # Squares can vanish below the normal numbers.
+        squared = self.count * self.mean_squared_norm * (1.0 + 1e-6) + stored * 2.3e-308
+        return float(np.sqrt(squared) * (1.0 + 1e-6))
+
     def forget_norms(self) -> None:
         """Let the memory of the norms go; who asks for them again has them computed again."""
         self._kept.pop("norms", None)
@@ -111,14 +138,17 @@ class Rows:
         if self.weights > self.count:
             # A vector over so few rows is small beside them, and sweeps will want the norms.
             return bool(np.isfinite(self.norms).all())
-        return all(
-            np.isfinite(self.view.total_squared_norm(begin, end)) for begin, end in self.pieces()
-        )
+        return bool(np.isfinite(self.mean_squared_norm))
 
     @property
     def count(self) -> int:
         """Number of examples n."""
         return self.view.count
+
+    @property
+    def longest(self) -> int:
+        """Stored values of a row, at most, with the constant feature."""
+        return self.weights if self._longest < 0 else self._longest
 
     @property
     def features(self) -> int:
@@ -135,12 +165,29 @@ class Rows:
         """Examples and weights."""
         return self.count, self.weights
 
+    @cached_property
+    def size(self) -> Size:
+        """Counts of rows, weights and stored values."""
+        return Size(self.count, self.weights, self.view.nonzeros)
+
+    def watched(self, checkpoint: Callable[[], None]) -> Rows:
+        """Return the same rows for one run: with its checkpoint, and a meter of its own."""
+        return replace(self, checkpoint=checkpoint, meter=Meter())
+
     def with_constant(self, value: float) -> Rows:
         """Append a constant feature to every row (a penalised intercept)."""
         source = self._taken_from
         if source is not None:
             source = (source[0].with_bias(value), source[1])
-        return Rows(self.view.with_bias(value), self.checkpoint, _taken_from=source)
+        return Rows(
+            self.view.with_bias(value),
+            self.checkpoint,
+            self.meter,
+            self.shift,
+            self.longest + 1,
+            value,
+            _taken_from=source,
+        )
 
     def take(self, subset: NDArray[np.int64]) -> Rows:
         """View some of the rows, or some of those taken already, without copying them."""
@@ -148,14 +195,33 @@ class Rows:
         if self._taken_from is not None:
             whole, taken = self._taken_from
             subset = taken[subset]
-        return Rows(whole.take(subset), self.checkpoint, _taken_from=(whole, subset))
+        return Rows(
+            whole.take(subset),
+            self.checkpoint,
+            self.meter,
+            self.shift,
+            self.longest,
+            self._constant,
+            _taken_from=(whole, subset),
+            _whole=self._whole or self,
+        )
 
-    def pieces(self) -> Iterator[tuple[int, int]]:
-        """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
-        count = self.count
-        entries = max(self.view.nonzeros, count, 1)
-        step = max(1, int(count * min(1.0, _ENTRIES_PER_CALL / entries)))
-        for begin in range(0, count, step):
+    def pieces(
+        self, work: float | None = None, count: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Yield ranges short enough for one compiled call each, with a checkpoint after each.
+
+        Parameters
+        ----------
+        work : float, optional
+            What all of it costs, as `widemargin.data.work` counts; by default a product.
+        count : int, optional
+            The end of the last range; by default the number of rows.
+        """
+        count = self.count if count is None else count
+        work = self.size.product() if work is None else work
+        step = count if work <= MACHINE.call else max(1, int(count * MACHINE.call / work))
+        for begin in range(0, count, max(1, step)):
             yield begin, min(begin + step, count)
             self.checkpoint()
 
@@ -181,6 +247,7 @@ class Rows:
         out = np.empty(self.count)
         for begin, end in self.pieces():
             self.view.scores(w, out, begin, end)
+        self.meter.add(self.size.product())
         return out
 
     def combine(self, coefficients: Vector, signs: Vector | None = None) -> Vector:
@@ -188,6 +255,7 @@ class Rows:
         total = np.zeros(self.weights)
         for begin, end in self.pieces():
             self.view.accumulate(coefficients, signs, total, begin, end)
+        self.meter.add(self.size.product())
         return total
 
     def combine_change(self, fresh: Vector, old: Vector, signs: Vector) -> Vector:
@@ -195,6 +263,7 @@ class Rows:
         total = np.zeros(self.weights)
         for begin, end in self.pieces():
             self.view.accumulate_change(fresh, old, signs, total, begin, end)
+        self.meter.add(self.size.product(0.5))
         return total
 
     def scores_and_combination(
@@ -204,7 +273,59 @@ class Rows:
         out, total = np.empty(self.count), np.zeros(self.weights)
         for begin, end in self.pieces():
             self.view.scores_and_accumulate(w, out, coefficients, signs, total, begin, end)
+        self.meter.add(self.size.product(2.0))
         return out, total
+
+    def exact_intercept_here(self, w: Vector, b: float) -> tuple[float, float, float]:
+        """Return the intercept that the given data's own one comes to on these rows.
+
+        As the sum of two numbers, and a bound on what is left out. Where columns were shifted, the
+        given data have the intercept `given_intercept(w, b)`, and that is a rounded number.
+        """
+        if self.shift is None:
+            # A penalised intercept is a product, and rounded when it is handed out.
+            return b, 0.0, 2.0**-52 * abs(self._constant * float(w[-1])) if self._constant else 0.0
+        given = self.given_intercept(w, b)
+        high, low = core.compensated_dot(w, self.shift, given)
+        sizes = float(np.abs(w) @ np.abs(self.shift)) + abs(given)
+        error = 4.0 * ((w.size + 8.0) * 2.0**-53) ** 2 * sizes + w.size * 2.3e-308
+        # An intercept of the given data that was carried here and back may have lost a digit.
+        return high, low, error + 2.0**-51 * (abs(high) + abs(b))
+
+    def intercept_here(self, w: Vector, b: float) -> tuple[float, float]:
+        """Return the same as one number, and how far it can be off."""
+        high, low, error = self.exact_intercept_here(w, b)
+        return high, abs(low) + error
+
+    def given_intercept(self, w: Vector, b: float) -> float:
+        """Return the intercept for the given data, of weights and an intercept for these rows."""
+        if self.shift is None:
+            return b
+        high, low = core.compensated_dot(-w, self.shift, b)
+        return high + low
+
+    def own_intercept(self, w: Vector, b: float) -> float:
+        """Undo `given_intercept`."""
+        if self.shift is None:
+            return b
+        high, low = core.compensated_dot(w, self.shift, b)
+        return high + low
+
+    def compensated_scores(self, w: Vector, b: tuple[float, float]) -> Vector:
+        """Return x_i · w + b for every row, each rounded once; b is the sum of two numbers."""
+        out = np.empty(self.count)
+        for begin, end in self.pieces(self.size.product(_COMPENSATED)):
+            self.view.compensated_scores(w, *b, out, begin, end)
+        self.meter.add(self.size.product(_COMPENSATED))
+        return out
+
+    def compensated_combination(self, coefficients: Vector, signs: Vector | None = None) -> Vector:
+        """Return Σ coefficients_i x_i as `combine` does, each entry rounded once."""
+        high, low = np.zeros(self.weights), np.zeros(self.weights)
+        for begin, end in self.pieces(self.size.product(_COMPENSATED)):
+            self.view.compensated_accumulate(coefficients, signs, high, low, begin, end)
+        self.meter.add(self.size.product(_COMPENSATED))
+        return high + low
 
     def curvature_product(
         self, curvature: Vector, direction: Vector, shift: float
@@ -213,6 +334,7 @@ class Rows:
         total, share = np.zeros(self.weights), 0.0
         for begin, end in self.pieces():
             share += self.view.curvature_product(curvature, direction, shift, total, begin, end)
+        self.meter.add(self.size.product(2.0))
         return total, share
 
     def curvature_diagonal(self, curvature: Vector) -> Vector:
@@ -220,18 +342,20 @@ class Rows:
         total = np.zeros(self.weights)
         for begin, end in self.pieces():
             self.view.curvature_diagonal(curvature, total, begin, end)
+        self.meter.add(self.size.product())
         return total
 
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
         """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
         side = self.weights + int(constant)
         matrix = np.zeros((side, side))
-        mean = self.view.nonzeros / max(1, self.count)
-        if side >= _BLAS_SIDE and mean >= _BLAS_DENSITY * side:
+        used = int(np.count_nonzero(curvature))
+        if self.size.gram_by_blas(side):
             self._gram_by_blas(curvature, constant, matrix)
         else:
-            for begin, end in self._gram_pieces(side, int(np.count_nonzero(curvature))):
+            for begin, end in self.pieces(self.size.gram(used)):
                 self.view.gram(curvature, constant, matrix, begin, end)
+        self.meter.add(self.size.gram(used))
         core.symmetrise(matrix)
         return matrix
 
@@ -241,7 +365,7 @@ class Rows:
         The rows are scaled by √h_i and laid side by side, dense; what is left is a product that
         BLAS has a kernel for on every processor.
         """
-        block, done = np.empty((_BLAS_ROWS, len(matrix))), 0
+        block, done = np.empty((MACHINE.blas_rows, len(matrix))), 0
         while done < self.count:
             filled, done = self.view.pack_rows(curvature, constant, block, done)
             if filled > 0:
@@ -252,34 +376,7 @@ class Rows:
     def row_gram(self) -> NDArray[np.float64]:
         """Return the matrix of all x_i · x_j."""
         matrix = np.empty((self.count, self.count))
-        step = max(1, int(_ENTRIES_PER_CALL / max(1, self.view.nonzeros)))
-        for begin in range(0, self.count, step):
-            self.view.row_gram(matrix, begin, min(begin + step, self.count))
-            self.checkpoint()
+        for begin, end in self.pieces(self.size.row_gram()):
+            self.view.row_gram(matrix, begin, end)
+        self.meter.add(self.size.row_gram())
         return matrix
-
-    def _gram_pieces(self, side: int, used: int) -> Iterator[tuple[int, int]]:
-        mean = max(1.0, self.view.nonzeros / max(1, self.count))
-        multiplications = used * min(mean * mean, side * side / 16)
-        pieces = 1 + int(multiplications / (4 * _ENTRIES_PER_CALL))
-        step = max(1, -(-self.count // pieces))
-        for begin in range(0, self.count, step):
-            yield begin, min(begin + step, self.count)
-            self.checkpoint()
-
-
-def largest_curvature(rows: Rows, seed: int, steps: int = 60) -> float:
-    """Return σ₁(X)² by power iteration, raised by one percent."""
-    v = np.random.default_rng(seed).normal(size=rows.weights)
-    value = 0.0
-    ones = np.ones(rows.count)
-    for _ in range(steps):
-        norm = float(np.linalg.norm(v))
-        if norm == 0.0:
-            return 0.0
-        v /= norm
-        v, _ = rows.curvature_product(ones, v, 0.0)
-        value, before = float(np.linalg.norm(v)), value
-        if abs(value - before) <= 1e-4 * value:
-            break
-    return 1.01 * value

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
-import lzma
 import os
 import stat
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from numbers import Integral
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.data.errors import DataFormatError
-from widemargin.data.replacing import replacing
-from widemargin.kernels import core
-
-
-class _Packing(NamedTuple):
-    name: str
-    suffix: str
-    signature: bytes
-    open: Callable[..., Any]
-
-
-_PACKINGS = (
-    _Packing("gzip", ".gz", b"\x1f\x8b", gzip.open),
-    _Packing("bzip2", ".bz2", b"BZh", bz2.open),
-    _Packing("xz", ".xz", b"\xfd7zXZ\x00", lzma.open),
+from widemargin.auto.machine import MACHINE
+from widemargin.data.compression import (
+    READ_ERRORS,
+    Compression,
+    compression_named,
+    compression_of,
+    writing,
 )
+from widemargin.data.errors import DataFormatError
+from widemargin.instruction_sets import core
+
 _BLOCK_BYTES = 1 << 24
-_MOST_THREADS = 256
 _LARGEST_INDEX = np.iinfo(np.int64).max
 _LOOKED_AT_BYTES = 4096
-_BLOCK_ENTRIES = 2_000_000
-"""A compiled call that formats this many entries comes back within about 100 ms."""
 
 
 def load_svmlight(
@@ -54,34 +41,33 @@ def load_svmlight(
 ) -> tuple[Any, ...]:
     """Read a file in LIBSVM's text format.
 
-    The file is mapped into memory and parsed by several threads; the result does not depend on how
-    many. Files packed by gzip, bzip2 or xz are recognised by their first bytes and unpacked on the
-    way. A file must not be cut short by others while it is read.
+    The file is mapped into memory and parsed by several threads; the result does not depend on
+    their number. Files compressed by gzip, bzip2 or xz are recognised by their first bytes. Do not
+    truncate a file while it is being read.
 
     Parameters
     ----------
     path : str, path-like or binary file object
-        The file. ``~`` stands for the home directory. A file object is read from where it stands to
-        its end.
+        The file. ``~`` is the home directory. A file object is read from its current position to
+        the end.
     n_features : int, default=None
-        Number of columns of `X`; None: as many as the file shows. A larger index in the file is an
-        error.
+        Number of columns of `X`; None: the largest index in the file. A larger index in the file
+        raises an error.
     dtype : float64 or float32, default=float64
         Type of the values. A float32 value is the float64 value, rounded.
     zero_based : bool or "auto", default="auto"
-        Whether the first feature is called 0 (True) or 1 (False). "auto": 0 if the file holds an
-        index 0, else 1.
+        Whether the first feature has index 0 (True) or 1 (False). "auto": 0 if the file contains
+        an index 0, else 1.
     query_id : bool, default=False
         Also return the ``qid`` of each line, which every line must then have. Otherwise they are
-        checked and left out.
+        checked and dropped.
     n_threads : int, default=None
-        Number of threads; None: one for each CPU that the process may use.
+        Number of threads; None: one per CPU available to the process.
 
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        The values as they stand in the file, zeros included; int32 indices unless the file needs
-        int64.
+        The values of the file, explicit zeros included; int32 indices unless the file needs int64.
     y : ndarray of shape (n_samples,)
         The labels, float64.
     query_id : ndarray of shape (n_samples,)
@@ -90,7 +76,7 @@ def load_svmlight(
     Raises
     ------
     DataFormatError
-        If any line cannot be read; the message starts with file, line and column of the first one.
+        If a line cannot be parsed; the message starts with file, line and column of the first one.
 
     Examples
     --------
@@ -103,15 +89,9 @@ def load_svmlight(
     >>> y
     array([ 1., -1.])
     """
-    arguments = (
-        _base_name(zero_based),
-        -1 if n_features is None else _at_least("n_features", n_features, 0, _LARGEST_INDEX),
-        bool(query_id),
-        _is_single(dtype),
-        _usable_cpus()
-        if n_threads is None
-        else _at_least("n_threads", n_threads, 1, _MOST_THREADS),
-    )
+    width = -1 if n_features is None else _at_least("n_features", n_features, 0, _LARGEST_INDEX)
+    threads = _usable_cpus() if n_threads is None else _at_least("n_threads", n_threads, 1, 256)
+    arguments = (_base_name(zero_based), width, bool(query_id), _is_single(dtype), threads)
     with _opened(path) as (file, name, own):
         try:
             parsed = _read(file, name, own, arguments)
@@ -122,7 +102,7 @@ def load_svmlight(
     if len(y) == 0:
         raise DataFormatError("the file holds no examples", name)
     X = sp.csr_matrix((values, indices, pointers), shape=(len(y), width), copy=False)
-    # The parser has seen to it; scipy need not look again.
+    # The parser guarantees both; this saves scipy the check.
     X.has_sorted_indices = True
     X.has_canonical_format = True
     return (X, y, query_ids) if query_id else (X, y)
@@ -139,25 +119,25 @@ def dump_svmlight(
 ) -> None:
     """Write data in LIBSVM's text format.
 
-    Numbers are written in the fewest digits that read back as the same number. The file appears
+    Numbers are written with the fewest digits that read back as the same number. The file appears
     under its name only once it is complete.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite numbers. All stored entries of a sparse matrix are written, of a dense one those
-        that are not zero.
+        Finite numbers. Every stored entry of a sparse matrix is written, and every nonzero of a
+        dense one.
     y : array-like of shape (n_samples,)
         Labels: finite numbers.
     path : str, path-like or binary file object
-        Where to write. A name that ends in ``.gz``, ``.bz2`` or ``.xz`` is packed accordingly.
+        Where to write. The file is compressed if its name ends in ``.gz``, ``.bz2`` or ``.xz``.
     zero_based : bool, default=False
-        Whether to call the first feature 0 instead of 1. Such a file is recognised by
-        ``zero_based="auto"`` only if it uses feature 0.
+        Whether the first feature gets index 0 instead of 1. ``zero_based="auto"`` recognises such
+        a file only if it uses feature 0.
     query_id : array-like of shape (n_samples,), default=None
-        Whole numbers to be written as ``qid``.
+        Integers to be written as ``qid``.
     comment : str, default=None
-        Text for the head of the file, each line after a ``#``.
+        Text for the top of the file; each line gets a ``#``.
 
     Examples
     --------
@@ -173,12 +153,14 @@ def dump_svmlight(
     labels = _as_labels(y, rows.shape[0])
     query_ids = None if query_id is None else _as_query_ids(query_id, rows.shape[0])
     heading = _as_comment(comment)
-    with _written(path) as file:
+    to_file = hasattr(path, "write")
+    target: Any = path if to_file else os.path.expanduser(os.fsdecode(path))  # type: ignore[arg-type]
+    with contextlib.nullcontext(target) if to_file else writing(target) as file:
         file.write(heading)
         for begin, end in _blocks(rows):
             part = _canonical(rows[begin:end])
             if not np.isfinite(part.data).all():
-                raise ValueError(f"X holds NaN or infinity in rows {begin} to {end - 1}")
+                raise ValueError(f"X contains NaN or infinity in rows {begin} to {end - 1}")
             file.write(
                 core.format_svmlight(
                     labels[begin:end],
@@ -204,7 +186,7 @@ def _base_name(zero_based: bool | str) -> str:
 
 def _at_least(name: str, value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
+        raise TypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value}")
     return min(int(value), most)
@@ -228,7 +210,7 @@ def _usable_cpus() -> int:
 
 @contextlib.contextmanager
 def _opened(path: Any) -> Iterator[tuple[IO[bytes], str, bool]]:
-    """Give a file to read, its name, and whether it was opened here."""
+    """Yield a file to read, its name, and whether it was opened here."""
     if hasattr(path, "read"):
         yield path, str(getattr(path, "name", "<stream>")), False
         return
@@ -238,16 +220,17 @@ def _opened(path: Any) -> Iterator[tuple[IO[bytes], str, bool]]:
 
 
 def _read(file: IO[bytes], name: str, own: bool, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Parse an open file in the cheapest way that its kind allows."""
+    """Parse an open file in the cheapest way its kind allows."""
     start = file.read(_LOOKED_AT_BYTES)
     if not isinstance(start, bytes):
         raise TypeError(f"{name}: the file must be opened in binary mode")
     if not start:
         raise DataFormatError("the file is empty", name)
-    packing = _packing_of(start)
-    if packing is not None:
-        return _parse(_unpacked(file, start, packing, name), name, arguments)
-    # Of a file object only its methods know what it reads: a GzipFile has a name and a descriptor.
+    # No text in this format starts with one of the signatures, so they alone decide.
+    compression = compression_of(start)
+    if compression is not None:
+        return _parse(_decompressed(file, start, compression, name), name, arguments)
+    # Map only files opened here: a GzipFile has a descriptor too, but reads something else from it.
     if own:
         _refuse_false_suffix(name)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -256,36 +239,31 @@ def _read(file: IO[bytes], name: str, own: bool, arguments: tuple[Any, ...]) -> 
     return _parse(start + file.read(), name, arguments)
 
 
-def _packing_of(start: bytes) -> _Packing | None:
-    # No text in this format starts with one of these signatures, so they alone decide.
-    return next((packing for packing in _PACKINGS if start.startswith(packing.signature)), None)
-
-
 def _refuse_false_suffix(name: str) -> None:
-    for packing in _PACKINGS:
-        if name.lower().endswith(packing.suffix):
-            raise DataFormatError(
-                f"the name ends in {packing.suffix}, but this is not a {packing.name} file", name
-            )
+    claimed = compression_named(name)
+    if claimed is not None:
+        raise DataFormatError(
+            f"the name ends in {claimed.suffix}, but this is not a {claimed.name} file", name
+        )
 
 
-def _unpacked(file: IO[bytes], start: bytes, packing: _Packing, name: str) -> bytearray:
-    packed: Any = file
+def _decompressed(file: IO[bytes], start: bytes, compression: Compression, name: str) -> bytearray:
+    source: Any = file
     try:
         file.seek(-len(start), os.SEEK_CUR)
     except (OSError, AttributeError):  # a pipe
-        packed = BytesIO(start + file.read())
+        source = BytesIO(start + file.read())
     text = bytearray()
     try:
-        with packing.open(packed, "rb") as stream:
+        with compression.open(source, "rb") as stream:
             while block := stream.read(_BLOCK_BYTES):
                 text += block
     except EOFError:
         raise DataFormatError(
-            f"the {packing.name} file is cut short after {len(text)} bytes of text", name
+            f"the {compression.name} file is truncated after {len(text)} bytes of text", name
         ) from None
-    except (OSError, lzma.LZMAError, zlib.error) as error:
-        raise DataFormatError(f"the {packing.name} file is corrupt: {error}", name) from None
+    except READ_ERRORS as error:
+        raise DataFormatError(f"the {compression.name} file is corrupt: {error}", name) from None
     return text
 
 
@@ -305,7 +283,7 @@ def _refuse_binary(start: bytes | bytearray, name: str) -> None:
 
 
 def _as_rows(X: Any) -> Any:
-    """Give a matrix whose rows can be sliced, as float32 or float64, checked but not yet read."""
+    """Return a matrix of float32 or float64 with rows to slice; values are not checked yet."""
     rows = X.tocsr() if sp.issparse(X) else np.asarray(X)
     if rows.ndim != 2:
         raise ValueError(f"X must have two dimensions, not {rows.ndim}")
@@ -314,28 +292,28 @@ def _as_rows(X: Any) -> Any:
 
 def _as_float64(array: Any, name: str) -> Any:
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise ValueError(f"{name} must hold numbers of at most 64 bits, not {array.dtype}")
+        raise ValueError(f"{name} must contain numbers of at most 64 bits, not {array.dtype}")
     converted = array.astype(np.float64, copy=False)
     if array.dtype.kind in "iu" and (converted.astype(array.dtype) != array).sum() > 0:
-        raise ValueError(f"{name} holds {array.dtype} numbers that float64 cannot hold")
+        raise ValueError(f"{name} contains {array.dtype} numbers that float64 cannot represent")
     return converted
 
 
 def _as_labels(y: Any, length: int) -> NDArray[np.float64]:
     labels = np.ascontiguousarray(_as_float64(np.asarray(y), "y"))
     if labels.shape != (length,):
-        raise ValueError(f"y must have shape ({length},), one label a row, not {labels.shape}")
+        raise ValueError(f"y must have shape ({length},), one label per row, not {labels.shape}")
     if not np.isfinite(labels).all():
-        raise ValueError("y holds NaN or infinity")
+        raise ValueError("y contains NaN or infinity")
     return labels
 
 
 def _as_query_ids(query_id: Any, length: int) -> NDArray[np.int64]:
     ids = np.asarray(query_id)
     if ids.dtype.kind not in "iu" or (ids.size and ids.max() > np.iinfo(np.int64).max):
-        raise ValueError("query_id must hold whole numbers of at most 64 bits")
+        raise ValueError("query_id must contain integers of at most 64 bits")
     if ids.shape != (length,):
-        raise ValueError(f"query_id must have shape ({length},), one a row, not {ids.shape}")
+        raise ValueError(f"query_id must have shape ({length},), one per row, not {ids.shape}")
     return np.ascontiguousarray(ids, np.int64)
 
 
@@ -343,12 +321,12 @@ def _as_comment(comment: str | None) -> bytes:
     if comment is None:
         return b""
     if "\0" in comment:  # would make the file look binary
-        raise ValueError("comment must not hold a null character")
+        raise ValueError("comment must not contain a null character")
     return "".join(f"# {line}\n" for line in comment.splitlines()).encode()
 
 
 def _canonical(part: Any) -> Any:
-    """Give compressed rows with increasing indices; a caller's matrix is not touched."""
+    """Return CSR rows with increasing indices, without changing the caller's matrix."""
     part = sp.csr_matrix(part)
     if not part.has_canonical_format:
         part = part.copy()
@@ -359,21 +337,9 @@ def _canonical(part: Any) -> Any:
 
 
 def _blocks(rows: Any) -> Iterator[tuple[int, int]]:
-    """Cut the rows into ranges that one compiled call formats."""
+    """Split the rows into ranges that one compiled call formats."""
     count, width = rows.shape
     entries = rows.nnz if sp.issparse(rows) else count * width
-    step = max(1, count * _BLOCK_ENTRIES // max(1, entries))
+    step = max(1, int(count * MACHINE.call / max(1.0, MACHINE.written_value * entries)))
     for begin in range(0, count, step):
         yield begin, min(begin + step, count)
-
-
-@contextlib.contextmanager
-def _written(path: Any) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` that takes its name if all goes well."""
-    if hasattr(path, "write"):
-        yield path
-        return
-    target = os.path.expanduser(os.fsdecode(path))
-    with replacing(target) as file, contextlib.ExitStack() as packed:
-        packing = next((p for p in _PACKINGS if target.endswith(p.suffix)), None)
-        yield packed.enter_context(packing.open(file, "wb")) if packing else file

@@ -8,60 +8,63 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet, split_intercept
+from widemargin.estimators.linear_scores import Start
+from widemargin.estimators.single_precision import rounded
+from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
-from widemargin.problems.multiclass import MulticlassProblem, both_classes, one_for_two
-from widemargin.run import Solution
+from widemargin.problems.multiclass import both_classes, one_for_two
+from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.rules import JointProblem, joint_problem
 
 if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
 
-Vector = NDArray[np.float64]
-
 
 def fit_all_classes(
     estimator: LinearClassifier,
-    rows: Rows,
-    classes: NDArray[Any],
-    codes: NDArray[Any],
-    cost: Vector,
+    data: TrainingSet,
     rule: str,
-) -> Solution:
-    """Train all classes together and set the fitted attributes.
-
-    `rows` have the constant feature of a penalised intercept already.
-    """
-    problem = MulticlassProblem(
-        rows,
-        np.asarray(codes, dtype=np.int32),
-        cost,
-        int(classes.size),
-        rule,
-        not isinstance(estimator.fit_intercept, str) and bool(estimator.fit_intercept),
+    start: Start | None,
+    interrupt: Interrupt | None = None,
+) -> None:
+    """Train all classes together and set the fitted attributes."""
+    problem = joint_problem(data, rule)
+    names = ["all classes"]
+    solutions = estimator._solve(
+        names,
+        lambda _: problem,
+        lambda *_: None if start is None else _point(problem, start),
+        interrupt=interrupt,
     )
-    solution = estimator._solve(
-        [lambda: problem], [warm_point(estimator, problem, classes)], ["all classes"]
-    )[0]
-    _keep(estimator, problem, classes, solution)
-    estimator._keep_runs(["all classes"], [solution])
-    return solution
+    single = data.X.dtype == np.float32
+    precision = solutions.replace_by([rounded(problem, solutions[0], data) if single else None])
+    (solution,) = solutions
+    w, b = one_for_two(solution.w), one_for_two(solution.b)
+    coef, intercept = split_intercept(w, b, data.scaling, data.rows.shift)
+    estimator.classes_ = data.classes
+    estimator.coef_ = np.ascontiguousarray(coef, dtype=precision)
+    estimator.intercept_ = np.array(intercept, dtype=precision)
+    if isinstance(problem, MultinomialProblem):
+        estimator.dual_coef_ = problem.coefficients(solution.alpha)
+        estimator.support_ = np.flatnonzero(estimator.dual_coef_.any(axis=0))
+    else:
+        dual = one_for_two(coefficients_of(solution.alpha, problem.label))
+        estimator.dual_coef_ = sp.csr_array(dual)
+        estimator.support_ = np.flatnonzero(np.diff(solution.alpha.indptr))
+    estimator.n_support_ = np.bincount(data.codes[estimator.support_], minlength=data.classes.size)
+    estimator._keep_runs(names, solutions)
 
 
-def warm_point(
-    estimator: LinearClassifier, problem: MulticlassProblem, classes: NDArray[Any]
-) -> Point | None:
-    """Return where the last fit ended, if this one may start there."""
-    rows, k = problem.rows, problem.classes
-    if not estimator._goes_on(classes, (1 if k == 2 else k, rows.features)):
-        return None
-    w, b = both_classes(estimator.coef_), both_classes(estimator.intercept_)
-    if isinstance(estimator.fit_intercept, str):
-        w = np.column_stack([w, b / float(estimator.intercept_scaling)])
-        b = np.zeros(k)
-    dual = estimator.dual_coef_
-    if not sp.issparse(dual) or dual.shape[1] != rows.count:
+def _point(problem: JointProblem, start: Start) -> Point:
+    if isinstance(problem, MultinomialProblem):
+        if start.dual is None or sp.issparse(start.dual):
+            return problem.point_at(start.w, start.b)
+        return Point(start.w, start.b, problem.duals_of(start.dual))
+    w, b = both_classes(start.w), both_classes(start.b)
+    if not sp.issparse(start.dual):
         return problem.point_at(w, b)
-    return Point(w, b, duals_from_coefficients(dual, problem.label, k))
+    return Point(w, b, duals_from_coefficients(start.dual, problem.label, problem.classes))
 
 
 def coefficients_of(beta: sp.csr_array, label: NDArray[np.int32]) -> sp.csr_array:
@@ -83,21 +86,3 @@ def duals_from_coefficients(dual: Any, label: NDArray[np.int32], k: int) -> sp.c
     place, column = spread.coords
     rival = (label[place] != column) & (spread.data < 0.0)
     return sp.csr_array((-spread.data[rival], (place[rival], column[rival])), shape=(label.size, k))
-
-
-def _keep(
-    estimator: LinearClassifier,
-    problem: MulticlassProblem,
-    classes: NDArray[Any],
-    solution: Solution,
-) -> None:
-    features = problem.rows.features
-    estimator.classes_ = classes
-    estimator.coef_ = np.ascontiguousarray(one_for_two(solution.w[:, :features]))
-    if isinstance(estimator.fit_intercept, str):
-        intercept = solution.w[:, -1] * float(estimator.intercept_scaling)
-    else:
-        intercept = solution.b
-    estimator.intercept_ = np.array(one_for_two(intercept), dtype=np.float64)
-    estimator.dual_coef_ = sp.csr_array(one_for_two(coefficients_of(solution.alpha, problem.label)))
-    estimator.support_ = np.flatnonzero(np.diff(solution.alpha.indptr))

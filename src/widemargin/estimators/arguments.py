@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from widemargin.problems.losses import HINGE, SQUARED_HINGE, Loss
-from widemargin.problems.multiclass import RULES
-
-
-def check_number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
-    """Refuse what is not a real number, or not one that is allowed."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not allowed(float(value)):
-        raise ValueError(f"{name} must be {what}; got {value!r}")
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Refuse what is not a positive finite number."""
-    check_number(name, value, lambda v: v > 0.0 and math.isfinite(v), "a positive finite number")
-
-
-def check_not_negative(name: str, value: Any) -> None:
-    """Refuse what is not a finite number from zero on."""
-    check_number(
-        name, value, lambda v: v >= 0.0 and math.isfinite(v), "a finite number, not negative"
-    )
-
-
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is not a positive integer."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise ValueError(f"{name} must be a positive integer; got {value!r}")
-
-
-def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
+from widemargin.data.validation import check_count, check_flag, check_positive
+from widemargin.problems.losses import HINGE, LOGISTIC, LOSSES, SQUARED_HINGE, Loss
 
 
 def seed_of(random_state: Any) -> int:
@@ -58,34 +24,33 @@ def seed_of(random_state: Any) -> int:
 
 
 def margin_loss(name: Any) -> Loss:
-    """Return the loss of a support vector machine, or refuse the argument ``loss``."""
-    losses = {"squared_hinge": SQUARED_HINGE, "hinge": HINGE}
-    if not isinstance(name, str) or name not in losses:
-        raise ValueError(f"loss must be 'squared_hinge' or 'hinge'; got {name!r}")
-    return losses[name]
+    """Return the loss of a support vector machine, or raise an error for ``loss``."""
+    losses = [SQUARED_HINGE, HINGE]
+    losses += [loss for loss in LOSSES.values() if loss not in (*losses, LOGISTIC)]
+    for loss in losses:
+        if loss.name == name:
+            return loss
+    names = " or ".join(repr(loss.name) for loss in losses)
+    raise ValueError(f"loss must be {names}; got {name!r}")
 
 
-def check_rule(multi_class: Any, loss: Any) -> str:
-    """Return the rule by which several classes are told apart, or refuse ``multi_class``."""
-    rules = ("ovr", *RULES)
-    if not isinstance(multi_class, str) or multi_class not in rules:
-        names = ", ".join(map(repr, rules))
-        raise ValueError(f"multi_class must be one of {names}; got {multi_class!r}")
-    if multi_class != "ovr" and loss != "hinge":
-        raise ValueError(f"multi_class={multi_class!r} needs loss='hinge'; got loss={loss!r}")
-    return multi_class
+def loss_of_rule(name: Any, multi_class: Any) -> Loss:
+    """Return the loss under a multiclass rule: Crammer and Singer's has one of its own.
+
+    scikit-learn ignores ``loss`` there, whose default is another.
+    """
+    loss = margin_loss(name)
+    return HINGE if multi_class == "crammer_singer" else loss
 
 
 def check_one_thread(rule: str, n_jobs: int | None) -> None:
-    """Refuse threads where all classes are one problem."""
+    """Raise an error for threads if the classes are trained jointly."""
     if n_jobs is not None and n_jobs != 1:
-        raise ValueError(
-            f"n_jobs has a meaning only with multi_class='ovr': {rule!r} is one problem"
-        )
+        raise ValueError(f"n_jobs is for multi_class='ovr': {rule!r} is a single problem")
 
 
 def check_limits(estimator: Any) -> None:
-    """Check what every estimator takes about its run, from ``tol`` to ``callback``."""
+    """Check the arguments that all estimators share, from ``tol`` to ``callback``."""
     check_positive("tol", estimator.tol)
     if estimator.time_limit is not None:
         check_positive("time_limit", estimator.time_limit)
@@ -94,5 +59,8 @@ def check_limits(estimator: Any) -> None:
     jobs = estimator.n_jobs
     if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
         raise ValueError(f"n_jobs must be a non-zero integer or None; got {jobs!r}")
+    verbose = estimator.verbose
+    if not isinstance(verbose, numbers.Integral | np.bool_) or verbose < 0:
+        raise ValueError(f"verbose must be True, False or a number from 0 on; got {verbose!r}")
     if estimator.callback is not None and not callable(estimator.callback):
         raise ValueError(f"callback must be callable or None; got {estimator.callback!r}")

@@ -4,19 +4,40 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.auto.registry import choice_of
 from widemargin.estimators.arguments import seed_of
-from widemargin.estimators.one_vs_rest import solve_all
-from widemargin.estimators.warn import warn_of_shortfall
+from widemargin.estimators.scikit_learn_arguments import warn_outside
+from widemargin.interrupt import Interrupt
+from widemargin.linalg.blas import one_blas_thread
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.problem import Problem
-from widemargin.run import Record, Solution, Status
+from widemargin.progress import ProgressBar
+from widemargin.run import Callback, Record, Solution, Status, run
+from widemargin.threads import in_threads
+
+
+class Solutions(list[Solution]):
+    """The answers of one fit; ``signalled`` if it was Ctrl-C that ended it."""
+
+    signalled = False
+
+    def replace_by(self, single: Sequence[Solution | None]) -> type[np.floating[Any]]:
+        """Take answers in float32 if there is one for each problem; return the precision."""
+        taken = [solution for solution in single if solution is not None]
+        if len(taken) != len(self):
+            return np.float64
+        self[:] = taken
+        return np.float32
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -40,35 +61,88 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the scores: one a row for two classes, else one a class."""
 
+    def _method(self) -> str:
+        """Return the solver's name as `choice_of` takes it."""
+        return self.solver
+
+    def _limits_of_a_run(self) -> tuple[float | None, Callable[[str, Record], object] | None, bool]:
+        """Return the time limit and the callback of each run, and whether to show a bar."""
+        return self.time_limit, self.callback, bool(self.verbose)
+
     def _solve(
         self,
-        problems: Sequence[Callable[[], Problem]],
-        warm: Sequence[Point | None],
-        titles: Sequence[str],
+        names: Sequence[Any],
+        problem: Callable[[int], Any],
+        start: Callable[[int, Any], Point | None] = lambda place, problem: None,
+        *,
         n_jobs: int | None = None,
-        finish: Callable[[int, Solution], None] | None = None,
-    ) -> list[Solution]:
-        """Run the problems as the arguments say."""
-        return solve_all(
-            problems,
-            warm,
-            titles,
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            time_limit=self.time_limit,
-            callback=self.callback,
-            seed=seed_of(self.random_state),
-            n_jobs=n_jobs,
-            verbose=bool(self.verbose),
-            finish=finish,
-        )
+        finish: Callable[[int, Any, Solution], Solution] = lambda place, problem, solution: (
+            solution
+        ),
+        interrupt: Interrupt | None = None,
+    ) -> Solutions:
+        """Run independent problems in threads; the answers do not depend on how many.
 
-    def _keep_runs(self, names: Sequence[Any], solutions: Sequence[Solution]) -> None:
-        """Keep what the runs say about themselves; a name is the class that a run is about."""
+        Parameters
+        ----------
+        names : sequence
+            The class that each problem is about.
+        problem : callable
+            Makes the problem at a place, so that its labels exist only while it is being solved.
+        start : callable
+            Gives the point to start from, for a place and its problem.
+        n_jobs : int, optional
+        finish : callable
+            Called with the place, the problem and its solution, in the thread that has found it;
+            returns the answer to keep.
+        interrupt : Interrupt, optional
+            Of the work around; if it asks to stop already, the starting points are the answers.
+        """
+        time_limit, callback, verbose = self._limits_of_a_run()
+        tol, seed = float(self.tol), seed_of(self.random_state)
+        watch = Interrupt() if interrupt is None else interrupt
+        titles = [str(name) for name in names]
+        bar = ProgressBar(titles, tol) if verbose else None
+
+        def solve(place: int) -> Solution:
+            callbacks: list[Callback] = []
+            if bar is not None:
+                callbacks.append(partial(bar.update, place))
+            if callback is not None:
+                callbacks.append(partial(callback, titles[place]))
+            this = problem(place)
+            solution = run(
+                this,
+                choice_of(self._method(), type(this)),
+                tol=tol,
+                max_iter=int(self.max_iter),
+                time_limit=time_limit,
+                callbacks=callbacks,
+                warm=start(place, this),
+                seed=seed + place,
+                interrupt=watch,
+            )
+            return finish(place, this, solution)
+
+        with bar or nullcontext():
+            if len(names) == 1:  # the run watches for itself
+                solutions = Solutions([solve(0)])
+            else:
+                with watch, one_blas_thread():
+                    work = [partial(solve, place) for place in range(len(names))]
+                    solutions = Solutions(in_threads(work, effective_n_jobs(n_jobs), watch))
+        solutions.signalled = watch.signalled
+        return solutions
+
+    def _keep_runs(self, names: Sequence[Any], solutions: Solutions) -> None:
+        """Keep what the runs say about themselves, and warn if a tolerance was not reached.
+
+        The last thing that a fit does: a Ctrl-C that ended it goes on from here.
+        """
         self.primal_ = np.array([s.certificate.primal for s in solutions])
         self.dual_ = np.array([s.certificate.dual for s in solutions])
-        self.n_iter_ = np.array([s.iterations for s in solutions])
+        self.rounding_ = np.array([s.certificate.rounding for s in solutions])
+        self.n_iter_ = self._iterations(solutions)
         self.status_ = [s.status.name.lower() for s in solutions]
         self.history_ = [s.history() for s in solutions]
         self.solver_ = solutions[0].solver
@@ -76,37 +150,27 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             self.solver_ = "; ".join(
                 f"{name}: {s.solver}" for name, s in zip(names, solutions, strict=True)
             )
-
-    def _warn(self, names: Sequence[Any], solutions: Sequence[Solution]) -> None:
-        """Say in one warning, to whoever called `fit`, which tolerances were not reached."""
-        short = [
-            (s.certificate.relative_gap, place)
-            for place, s in enumerate(solutions)
-            if s.status is not Status.CONVERGED
-        ]
-        if short:
-            _, worst = max(short)
-            message = solutions[worst].message
-            if len(solutions) > 1:
-                message = (
-                    f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
-                    f"{names[worst]!r}: {message}"
-                )
+        message = _shortfall(names, solutions)
+        if solutions.signalled:
+            raise KeyboardInterrupt(message)
+        if message is not None:
             warn_of_shortfall(message)
+
+    def _iterations(self, solutions: Sequence[Solution]) -> Any:
+        return np.array([s.iterations for s in solutions])
 
     @property
     def certificates_(self) -> list[Certificate]:
         """One certificate for each problem: a row of ``coef_``, or all classes together."""
         check_is_fitted(self)
-        return [
-            Certificate(float(p), float(d)) for p, d in zip(self.primal_, self.dual_, strict=True)
-        ]
+        bounds = zip(self.primal_, self.dual_, self.rounding_, strict=True)
+        return [Certificate(float(p), float(d), float(r)) for p, d, r in bounds]
 
     @property
     def certificate_(self) -> Certificate:
-        """The certificate of the whole: one-vs-rest minimises the sum of its objectives."""
+        """The certificate of the whole model: one-vs-rest minimises the sum of its objectives."""
         check_is_fitted(self)
-        return Certificate(float(self.primal_.sum()), float(self.dual_.sum()))
+        return Certificate.of_sum(self.certificates_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score.
@@ -122,3 +186,23 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
+
+
+def _shortfall(names: Sequence[Any], solutions: Sequence[Solution]) -> str | None:
+    """Return one sentence that says which tolerances were not reached, or None."""
+    short = [place for place, s in enumerate(solutions) if s.status is not Status.CONVERGED]
+    if not short:
+        return None
+    worst = max(short, key=lambda place: solutions[place].certificate.relative_gap)
+    message = solutions[worst].message
+    if len(solutions) == 1:
+        return message
+    return (
+        f"{len(short)} of {len(solutions)} classes did not reach tol; the worst is "
+        f"{names[worst]!r}: {message}"
+    )
+
+
+def warn_of_shortfall(message: str) -> None:
+    """Warn that a tolerance was not reached, at the line that called the package."""
+    warn_outside(message, ConvergenceWarning)

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows
-from widemargin.data.validation import (
-    check_every_class,
-    check_sample_weight,
-    class_costs,
-    encode_labels,
-    plain,
-    validate_rows,
-)
+from widemargin.auto.registry import choice_of
+from widemargin.data.training_set import TrainingSet, split_intercept
+from widemargin.data.validation import check_intercept, check_positive
 from widemargin.estimators.all_classes import fit_all_classes
-from widemargin.estimators.arguments import check_limits, check_positive
-from widemargin.estimators.linear_scores import LinearScores
-from widemargin.methods.choose import choice_of
+from widemargin.estimators.arguments import check_limits
+from widemargin.estimators.fit_tasks import CallbackSupportMixin, fit_task
+from widemargin.estimators.linear_scores import LinearScores, Start
+from widemargin.estimators.scikit_learn_arguments import check_scaling
+from widemargin.estimators.single_precision import rounded
+from widemargin.interrupt import Interrupt
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
-from widemargin.problems.multiclass import MulticlassProblem
-from widemargin.run import Solution
+from widemargin.problems.rules import joint_kind, rule_for
+from widemargin.problems.support import settled
+from widemargin.run import Solution, Status
 
-Vector = NDArray[np.float64]
 
-
-class LinearClassifier(LinearScores):
+class LinearClassifier(CallbackSupportMixin, LinearScores):
     """Base of the linear classifiers; the subclasses name the loss and document the arguments."""
 
     C: float
@@ -47,6 +43,7 @@ class LinearClassifier(LinearScores):
         """Return how several classes are told apart, or refuse the argument that names it."""
         return "ovr"
 
+    @fit_task
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Train on examples X with labels y.
 
@@ -63,120 +60,122 @@ class LinearClassifier(LinearScores):
         -------
         self
         """
-        # 1) the arguments, before any work
-        loss, rule = self._loss(), self._rule()
         self._check_arguments()
-        penalised = isinstance(self.fit_intercept, str)
-        free_intercept = not penalised and bool(self.fit_intercept)
-        rows, y = validate_rows(self, X, y)
-        weight = check_sample_weight(sample_weight, rows.count)
-        classes, codes = encode_labels(y)
-        cost = class_costs(float(self.C), classes, codes, self.class_weight, weight)
-        if weight is not None or self.class_weight is not None:
-            check_every_class(classes, codes, cost)
+        # Without a penalty the size of C says nothing.
+        C = self._C()
+        data = self._training_set(X, y, sample_weight, C if math.isfinite(C) else 1.0)
+        self._train(data, self._previous(data) if self.warm_start else None)
+        return self
 
-        # 2) one problem a class, or one for two classes, or one for all
-        if penalised:
-            rows = rows.with_constant(float(self.intercept_scaling))
+    def _training_set(self, X: Any, y: Any, sample_weight: Any, C: float) -> TrainingSet:
+        return TrainingSet.of(
+            X,
+            y,
+            sample_weight,
+            C=C,
+            class_weight=self.class_weight,
+            fit_intercept=self._intercept(),
+            intercept_scaling=float(self.intercept_scaling),
+            estimator=self,
+        )
+
+    def _train(
+        self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
+    ) -> None:
+        """Solve one problem a class, or one for two classes, or one for all; keep the answer."""
+        rule = rule_for(self._rule(), data.classes.size)
         if rule != "ovr":
-            self._warn(["all classes"], [fit_all_classes(self, rows, classes, codes, cost, rule)])
-            return self
-        positives = [1] if classes.size == 2 else list(range(classes.size))
-
-        def problem(positive: int) -> BinaryProblem:
-            signs = np.where(codes == positive, 1.0, -1.0)
-            return BinaryProblem(rows, signs, cost, loss, free_intercept)
-
+            fit_all_classes(self, data, rule, start, interrupt)
+            return
+        loss, kind, positives, names = self._loss(), self._kind(), data.positives, data.names
         # Threads write down their own answers: nobody waits for one that does it for all. The only
         # answer of two classes has its memory when the run has given back its own.
         several = len(positives) > 1
-        weights = np.empty((len(positives), rows.weights))
-        dual = np.empty((len(positives), rows.count if several else 0))
+        weights = np.empty((len(positives), data.rows.weights))
+        dual = np.empty((len(positives), data.rows.count if several else 0))
 
-        def write(place: int, solution: Solution) -> None:
+        def begin(place: int, problem: BinaryProblem) -> Point | None:
+            if start is None:
+                return None
+            w, b = start.w[place], float(start.b[place])
+            if start.dual is None or sp.issparse(start.dual):
+                return problem.point_at(w, b)
+            return Point(w, b, start.dual[place] * problem.y)
+
+        single: list[Solution | None] = [None] * len(positives)
+
+        def write(place: int, problem: BinaryProblem, solution: Solution) -> Solution:
             nonlocal dual
+            solution = self._with_support(problem, solution)
             weights[place] = solution.w
+            if data.X.dtype == np.float32:
+                single[place] = rounded(problem, solution, data)
             if not several:
-                dual = np.empty((1, rows.count))
-            np.negative(solution.alpha, out=dual[place])
-            dual[place, codes == positives[place]] *= -1.0
+                dual = np.empty((1, data.rows.count))
+            np.multiply(solution.alpha, problem.y, out=dual[place])
+            return solution
 
-        names = [plain(classes[p]) for p in positives]
         solutions = self._solve(
-            [lambda p=p: problem(p) for p in positives],  # type: ignore[misc]
-            self._warm_points(classes, rows, penalised, problem, positives),
-            [str(name) for name in names],
-            self.n_jobs,
-            write,
+            names,
+            lambda place: kind.of(data, positives[place], loss),
+            begin,
+            n_jobs=self.n_jobs,
+            finish=write,
+            interrupt=interrupt,
         )
-        self._keep(classes, rows, penalised, weights, dual, solutions)
+        self.classes_ = data.classes
+        precision = solutions.replace_by(single)
+        if precision is np.float32:
+            weights = np.array([s.w for s in solutions])
+        intercepts = np.array([s.b for s in solutions])
+        coef, intercept = split_intercept(weights, intercepts, data.scaling, data.rows.shift)
+        self.coef_ = np.ascontiguousarray(coef, dtype=precision)
+        self.intercept_ = np.asarray(intercept, dtype=precision)
+        self.dual_coef_ = dual
+        self.support_ = np.flatnonzero(dual.any(axis=0) if several else dual)
+        self.n_support_ = np.bincount(data.codes[self.support_], minlength=data.classes.size)
         self._keep_runs(names, solutions)
-        self._warn(names, solutions)
-        return self
+
+    @staticmethod
+    def _with_support(problem: BinaryProblem, solution: Solution) -> Solution:
+        """Return the solution with dual variables at their bounds wherever they can be."""
+        if not problem.loss.linear_dual:
+            return solution
+        gap = solution.certificate.relative_gap
+        limit = solution.tol if solution.status is Status.CONVERGED else gap
+        alpha, certificate = settled(problem, solution.point, solution.certificate, limit)
+        return replace(solution, alpha=alpha, certificate=certificate)
 
     def _check_arguments(self) -> None:
-        check_positive("C", self.C)
-        check_positive("intercept_scaling", self.intercept_scaling)
+        self._loss()
+        self._check_C()
         check_limits(self)
-        if not isinstance(self.fit_intercept, bool | np.bool_) and (
-            not isinstance(self.fit_intercept, str) or self.fit_intercept != "penalised"
-        ):
-            raise ValueError(
-                f"fit_intercept must be True, False or 'penalised'; got {self.fit_intercept!r}"
-            )
-        if self.intercept_scaling != 1 and self.fit_intercept != "penalised":
-            raise ValueError(
-                "intercept_scaling has a meaning only with fit_intercept='penalised': "
-                "the exact intercept needs no scaling"
-            )
-        choice_of(self.solver, BinaryProblem if self._rule() == "ovr" else MulticlassProblem)
+        check_intercept(self.fit_intercept)
+        check_scaling(self.intercept_scaling, isinstance(self._intercept(), str))
+        # How many classes there are, the data will tell.
+        rule = rule_for(self._rule(), 2)
+        choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule))
 
-    def _warm_points(
-        self,
-        classes: NDArray[Any],
-        rows: Rows,
-        penalised: bool,
-        problem: Callable[[int], BinaryProblem],
-        positives: list[int],
-    ) -> list[Point | None]:
-        if not self._goes_on(classes, (len(positives), rows.features)):
-            return [None] * len(positives)
-        points: list[Point | None] = []
-        for place, positive in enumerate(positives):
-            w, b = self.coef_[place], float(self.intercept_[place])
-            if penalised:
-                w, b = np.append(w, b / float(self.intercept_scaling)), 0.0
-            this = problem(positive)
-            if self.dual_coef_.shape[1] == rows.count and not sp.issparse(self.dual_coef_):
-                points.append(Point(w, b, self.dual_coef_[place] * this.y))
-            else:
-                points.append(this.point_at(w, b))
-        return points
+    def _kind(self) -> Any:
+        """Return the class of the problems, of one class against the rest each."""
+        return BinaryProblem
 
-    def _keep(
-        self,
-        classes: NDArray[Any],
-        rows: Rows,
-        penalised: bool,
-        weights: NDArray[np.float64],
-        dual: NDArray[np.float64],
-        solutions: list[Solution],
-    ) -> None:
-        self.classes_ = classes
-        self.coef_ = np.ascontiguousarray(weights[:, : rows.features])
-        if penalised:
-            self.intercept_ = weights[:, -1] * float(self.intercept_scaling)
-        else:
-            self.intercept_ = np.array([s.b for s in solutions])
-        self.dual_coef_ = dual
-        self.support_ = np.flatnonzero(dual.any(axis=0))
+    def _check_C(self) -> None:
+        check_positive("C", self.C)
+
+    def _C(self) -> float:
+        return float(self.C)
+
+    def _intercept(self) -> bool | str:
+        """Return the kind of intercept: True, False or "penalised"."""
+        return self.fit_intercept
 
     def _description(self) -> dict[str, Any]:
         kinds = {"True": "exact", "False": "none"}
         return {
             "loss": self._loss().name,
-            "C": float(self.C),
-            "intercept_kind": kinds.get(str(self.fit_intercept), "penalised"),
+            "C": self._C() if math.isfinite(self._C()) else None,
+            "intercept_kind": kinds.get(str(self._intercept()), "penalised"),
             "intercept_scaling": float(self.intercept_scaling),
-            "multi_class": self._rule(),
+            "multi_class": rule_for(self._rule(), self.classes_.size),
         }

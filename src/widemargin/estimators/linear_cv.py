@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,54 +12,43 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.data.validation import (
-    check_every_class,
-    check_sample_weight,
-    class_costs,
-    encode_labels,
-    validate_rows,
-)
-from widemargin.estimators.arguments import check_number, check_positive, seed_of
+from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy
+from widemargin.data.centring import given_intercepts, own_intercepts
+from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
+from widemargin.data.validation import check_number, check_positive
+from widemargin.estimators.arguments import seed_of
+from widemargin.estimators.certified import warn_of_shortfall
+from widemargin.estimators.fit_tasks import fit_task
 from widemargin.estimators.linear import LinearClassifier
-from widemargin.estimators.warn import warn_of_shortfall
-from widemargin.methods.auto_binary import SMALL_PROBLEM
-from widemargin.methods.stacked_newton import LARGEST_FACTORISED
+from widemargin.estimators.linear_scores import Start
+from widemargin.estimators.routing import RoutesMetadata
+from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
-from widemargin.selection.folds import Engine, Folds, StackedFolds
-from widemargin.selection.laned_folds import FEWEST_CLASSES, MOST_WEIGHTS, LanedFolds
+from widemargin.problems.rules import rule_for
+from widemargin.selection.folds import Folds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
 from widemargin.selection.scoring import scorer_of
-from widemargin.selection.search import CUT_SHORT, Coarse, Limits, Search, automatic_Cs, go_on
-from widemargin.selection.separate_folds import SeparateFolds
-from widemargin.selection.splits import check_splits, splits_of
+from widemargin.selection.search import (
+    CUT_SHORT,
+    Driver,
+    Limits,
+    Search,
+    automatic_Cs,
+    engine_for,
+)
 from widemargin.selection.stopping import LARGEST_C, GradientRule
 
 Vector = NDArray[np.float64]
 
-SOLVED_TO = 0.1
-"""The folds are solved to this times ``search_tol``."""
-
-SMALL_TOL = 1e-7
-"""The folds of small problems are solved to at most this."""
-
 OF_THE_SEARCH = {"time_limit", "verbose", "callback"}
 """Arguments that mean the search here and a single fit elsewhere."""
-
-COARSE = 10.0
-"""Times ``search_tol``: what is enough where C is beyond the best one and the score far below."""
-
-COARSE_STEPS = 12
-"""Sweeps or steps at most, in such a case."""
-
-FAR_BELOW = 0.002
-"""Accuracy below the best one by which a C is out of the question, and five examples more."""
 
 CERTIFIED = ("error_bound_", "certified_", "band_", "n_solved_")
 """Attributes that only a certified choice leaves."""
 
 
-class LinearClassifierCV(LinearClassifier):
+class LinearClassifierCV(RoutesMetadata, LinearClassifier):
     """Base of the classifiers that choose C; the subclasses name the loss."""
 
     Cs: Any
@@ -71,20 +61,20 @@ class LinearClassifierCV(LinearClassifier):
     @property
     def C(self) -> float:  # type: ignore[override]
         """The C that was chosen, as the classifiers at a fixed C call it."""
-        return float(getattr(self, "C_", 1.0))
+        return float(np.ravel(getattr(self, "C_", 1.0))[0])
 
     _single: ClassVar[Any]
     """The classifier at one C."""
 
-    def _at(self, C: float) -> LinearClassifier:
-        """Return the unfitted classifier at one C; what bounds and shows the search is not its."""
-        shared = self._single().get_params().keys() & self.get_params().keys()
-        settings = {name: getattr(self, name) for name in shared - OF_THE_SEARCH}
-        if self._rule() != "ovr":  # one problem, with nothing to do side by side
-            settings["n_jobs"] = None
-        return self._single(C=C, **settings)
+    _keeps_weights: ClassVar[bool] = False
+    """Whether the folds' weights at every C are part of the answer."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def _limits_of_a_run(self) -> tuple[None, None, bool]:
+        """What bounds and shows the search is not the last fit's."""
+        return None, None, False
+
+    @fit_task
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Choose C by cross-validation, then train on all examples at that C.
 
         Parameters
@@ -93,29 +83,28 @@ class LinearClassifierCV(LinearClassifier):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the examples, in training and in the scores of those held out.
-        groups : array-like of shape (n_samples,), optional
-            Given to the splitter.
+        **params : dict
+            ``groups`` for the splitter. With scikit-learn's metadata routing, whatever splitter and
+            scorer request.
 
         Returns
         -------
         self
         """
-        data = self._data(X, y, sample_weight, groups)
-        y = data.classes[data.codes]  # as it was checked, once
+        folds, metadata = self._folds(X, y, sample_weight, params)
         for name in CERTIFIED:
             self.__dict__.pop(name, None)
+        Cs = automatic_Cs(folds) if self.Cs is None else check_Cs(self.Cs)
         if self.certify is not None:
-            self._certified(data, X, y, sample_weight)
+            self._choose_with_proof(folds, metadata, list(Cs), float(self.certify))
             return self
-        engine, search = self._engine(data), Search()
-        Cs = automatic_Cs(engine) if self.Cs is None else iter(check_Cs(self.Cs))
-        rule = GradientRule(float(self.search_tol)) if self.Cs is None else None
-        self._look(data, engine, search, Cs, rule, float(self.search_tol), X, y)
-        self._finish(data, engine, search, X, y, sample_weight)
+        search = Search(keeps_weights=self._keeps_weights)
+        driver = self._driver(folds, metadata, search, float(self.search_tol))
+        self._choose(driver, Cs, float(self.search_tol))
         return self
 
     def continue_search(
-        self, X: Any, y: Any, *, tol: float, sample_weight: Any = None, groups: Any = None
+        self, X: Any, y: Any, *, tol: float, sample_weight: Any = None, **params: Any
     ) -> Any:
         """Go on where the search stopped, with a stricter tolerance (WARM, §III.3).
 
@@ -126,7 +115,7 @@ class LinearClassifierCV(LinearClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight, groups
+        X, y, sample_weight, params
             As in `fit`; the data are not kept in between.
         tol : float
             In place of ``search_tol``.
@@ -139,47 +128,43 @@ class LinearClassifierCV(LinearClassifier):
         check_positive("tol", tol)
         if hasattr(self, "certified_"):
             raise ValueError("continue_search goes on with a plain search, not a certified one")
-        data = self._data(X, y, sample_weight, groups)
-        if self.fold_coef_.shape != (
-            len(data.splits),
-            len(data.positives),
-            data.rows.weights,
-        ) or not np.array_equal(self.classes_, data.classes):
+        folds, metadata = self._folds(X, y, sample_weight, params)
+        data = folds.data
+        same = self.fold_coef_.shape == (*folds.shape, data.rows.weights)
+        if not same or not np.array_equal(self.classes_, data.classes):
             raise ValueError("continue_search needs the data that the search was begun on")
-        y = data.classes[data.codes]
-        engine, search = self._engine(data), self._seen()
-        last = search.Cs[-1]
-        engine.restart(last, self.fold_coef_, self.fold_intercept_)
+        driver = self._driver(folds, metadata, self._seen(data), float(tol))
+        last = driver.search.Cs[-1]
+        own = own_intercepts(self.fold_coef_, self.fold_intercept_, data.rows.shift)
+        driver.engine.restart(last, self.fold_coef_, own)
+        # The last C comes again, to be solved to the stricter tolerance.
         if self.Cs is None:
             count = max(0, math.floor(math.log2(LARGEST_C / last) + 1e-9))
-            Cs, rule = last * 2.0 ** np.arange(count + 1), GradientRule(float(tol))
+            Cs = last * 2.0 ** np.arange(count + 1)
         else:
             given = check_Cs(self.Cs)
-            Cs, rule = np.append(last, given[given > last]), None
-        # The last C comes again, to be solved to the stricter tolerance.
-        self._look(data, engine, search, iter(Cs), rule, float(tol), X, y)
-        self._finish(data, engine, search, X, y, sample_weight)
+            Cs = np.append(last, given[given > last])
+        self._choose(driver, Cs, float(tol))
         return self
 
-    def _data(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Folds:
-        loss = self._loss()
+    def _folds(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]
+    ) -> tuple[Folds, dict[str, Any]]:
+        """Return the folds, and what the scorer gets beside the rows held out."""
         self._check_arguments()
-        rows, y = validate_rows(self, X, y)
-        weight = check_sample_weight(sample_weight, rows.count)
-        classes, codes = encode_labels(y)
-        cost = class_costs(1.0, classes, codes, self.class_weight, weight)
-        check_every_class(classes, codes, cost)
-        if isinstance(self.fit_intercept, str):
-            rows = rows.with_constant(float(self.intercept_scaling))
-            free = False
-        else:
-            free = bool(self.fit_intercept)
-        splits = splits_of(self.cv, np.asarray(y), groups)
-        folds = Folds(
-            rows, classes, codes, splits, weight, self.class_weight, loss, free, self._rule()
-        )
-        check_splits(folds)
-        return folds
+        to_splitter, to_scorer = self._routed(sample_weight, params)
+        data = self._training_set(X, y, sample_weight, 1.0)
+        if to_scorer.get("sample_weight") is not None:
+            to_scorer["sample_weight"] = data.weight
+        groups = to_splitter.pop("groups", None)
+        rule = rule_for(self._rule(), data.classes.size)
+        if self.certify is not None and rule != "ovr":
+            raise ValueError(
+                "a certified choice needs multi_class='ovr': the bound on the solution's "
+                "distance is that of binary problems"
+            )
+        folds = Folds.of(data, self.cv, groups, self._loss(), rule, **to_splitter)
+        return folds, to_scorer
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
@@ -190,12 +175,7 @@ class LinearClassifierCV(LinearClassifier):
                 raise ValueError(
                     "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
                 )
-            if self._rule() != "ovr":
-                raise ValueError(
-                    "a certified choice needs multi_class='ovr': the bound on the solution's "
-                    "distance is that of binary problems"
-                )
-            if not isinstance(self.fit_intercept, str) and self.fit_intercept:
+            if not isinstance(self._intercept(), str) and self._intercept():
                 raise ValueError(
                     "a certified choice needs fit_intercept='penalised' or False: the bound on the "
                     "solution's distance does not hold for an intercept that is not penalised"
@@ -203,69 +183,50 @@ class LinearClassifierCV(LinearClassifier):
         if self.Cs is not None:
             check_Cs(self.Cs)
 
-    def _engine(self, folds: Folds) -> Engine:
-        # Where weights are many, coordinate descent takes fewer passes than conjugate gradients do,
-        # and the folds' weights side by side would not stay in cache.
-        few = folds.rows.weights <= LARGEST_FACTORISED
-        if folds.loss.smooth and (self.solver == "newton" or (self.solver == "auto" and few)):
-            return StackedFolds(folds)
-        if (
-            folds.loss.smooth
-            and not folds.free_intercept
-            and self.solver in ("auto", "dual_cd")
-            and folds.rows.weights * len(folds.splits) <= MOST_WEIGHTS / len(folds.positives)
-            and len(folds.positives) >= FEWEST_CLASSES
-            and self.certify is None
-        ):
-            return LanedFolds(folds)
-        return SeparateFolds(folds, self.solver)
+    def _shape(self, folds: Folds) -> SearchShape:
+        count, lines = folds.shape
+        return SearchShape(
+            folds.data.rows.size,
+            count,
+            lines,
+            folds.loss.smooth and folds.loss.compiled,
+            folds.data.free_intercept,
+            joint=folds.rule != "ovr",
+            counted=self.scoring in (None, "accuracy"),
+            certified=self.certify is not None,
+        )
 
-    def _limits(self, folds: Folds, tol: float) -> Limits:
-        # Where digits cost nothing, they keep the choice from depending on where a run ended.
-        together = 1 if folds.rule == "ovr" else int(folds.classes.size)
-        small = folds.rows.view.nonzeros * together <= SMALL_PROBLEM
-        counted = self.scoring in (None, "accuracy") and self.certify is None
-        n = folds.rows.count
-        return Limits(
-            min(SOLVED_TO * tol, SMALL_TOL) if small else SOLVED_TO * tol,
-            tol,
+    def _driver(self, folds: Folds, metadata: dict[str, Any], search: Search, tol: float) -> Driver:
+        shape = self._shape(folds)
+        engine = engine_for(folds, shape, self._method())
+        scorer = scorer_of(
+            folds,
+            self.scoring,
+            lambda w, b: self._fitted(folds, w, b),
+            engine.weights,
+            getattr(self, "_probabilities", None),
+            metadata,
+        )
+        limits = Limits(
+            accuracy(shape, tol),
             int(self.max_iter),
             self.time_limit,
             effective_n_jobs(self.n_jobs),
             seed_of(self.random_state),
             self.callback,
-            Coarse(min(COARSE * tol, 0.5), min(int(self.max_iter), COARSE_STEPS), FAR_BELOW + 5 / n)
-            if counted and not small
-            else None,
         )
+        return Driver(engine, scorer, limits, search)
 
-    def _look(
-        self,
-        folds: Folds,
-        engine: Engine,
-        search: Search,
-        Cs: Any,
-        rule: GradientRule | None,
-        tol: float,
-        X: Any,
-        y: Any,
-    ) -> None:
-        probabilities = getattr(self, "_probabilities", None)
-        scorer = scorer_of(
-            folds,
-            self.scoring,
-            np.asarray(y),
-            X,
-            lambda w, b: self._fitted(folds, w, b),
-            engine.weights,
-            probabilities,
-        )
-        with ExitStack() as stack:
-            told = None
-            if self.verbose:
-                values = None if self.Cs is None else check_Cs(self.Cs).size
-                told = stack.enter_context(SearchBar(len(folds.splits), values)).told
-            go_on(search, engine, Cs, scorer, self._limits(folds, tol), rule=rule, told=told)
+    def _bar(self, folds: Folds, Cs: Any) -> Any:
+        """Return a progress bar for so many values of C if one is to be shown, as a context."""
+        values = None if Cs is None else check_Cs(Cs).size
+        return SearchBar(len(folds.splits), values) if self.verbose else nullcontext()
+
+    def _choose(self, driver: Driver, Cs: Iterable[float], tol: float) -> None:
+        """Look at values of C, then train at the best one."""
+        with self._bar(driver.engine.folds, self.Cs) as bar:
+            driver.told = bar and bar.told
+            search = driver.go_on(Cs, GradientRule(tol) if self.Cs is None else None)
         best = search.best
         gap = Certificate(search.primal[best].sum(), search.dual[best].sum()).relative_gap
         if gap > SOLVED_TO * tol and search.reason not in CUT_SHORT:
@@ -273,83 +234,94 @@ class LinearClassifierCV(LinearClassifier):
                 f"the folds reached a gap of {gap:.1g} at C = {search.Cs[best]:g}, where "
                 f"search_tol asks for {SOLVED_TO * tol:g}; raise max_iter to come nearer"
             )
+        self._finish(driver)
+
+    def _choose_with_proof(
+        self, folds: Folds, metadata: dict[str, Any], Cs: list[float], epsilon: float
+    ) -> None:
+        """Look at values of C until no other one can be much better, then train at the best one."""
+        from widemargin.selection.certified import certified_choice
+
+        search = Search(keeps_weights=self._keeps_weights)
+        driver = self._driver(folds, metadata, search, 1e-2)
+        with self._bar(folds, None) as bar:
+            driver.told = bar and bar.told
+            result = certified_choice(driver, Cs, epsilon)
+        self.error_bound_, self.certified_ = result.bound, result.certified
+        self.band_, self.n_solved_ = result.band, result.solved
+        self._finish(driver)
 
     def _fitted(self, folds: Folds, w: Vector, b: Vector) -> LinearClassifier:
         """Return a classifier at one fold's weights, for scorers that ask it themselves."""
-        estimator = self._at(1.0)
-        estimator.classes_ = folds.classes
-        estimator.coef_ = np.ascontiguousarray(w[:, : folds.rows.features])
-        estimator.intercept_ = self._intercepts(w, b)
-        estimator.n_features_in_ = folds.rows.features
+        shared = self._single().get_params().keys() & self.get_params().keys()
+        estimator: LinearClassifier = self._single(
+            **{name: getattr(self, name) for name in shared - OF_THE_SEARCH}
+        )
+        coef, intercept = split_intercept(w, b, folds.data.scaling, folds.data.rows.shift)
+        estimator.classes_ = folds.data.classes
+        estimator.coef_ = np.ascontiguousarray(coef)
+        estimator.intercept_ = np.asarray(intercept, dtype=np.float64)
+        estimator.n_features_in_ = folds.data.rows.features
         return estimator
 
-    def _intercepts(self, w: Vector, b: Vector) -> Vector:
-        if isinstance(self.fit_intercept, str):
-            return w[:, -1] * float(self.intercept_scaling)
-        return np.asarray(b, dtype=np.float64)
-
-    def _seen(self) -> Search:
+    def _seen(self, data: TrainingSet) -> Search:
         columns = self.path_
-        w = self.coef_
-        if isinstance(self.fit_intercept, str):
-            w = np.column_stack([w, self.intercept_ / float(self.intercept_scaling)])
         return Search(
             [float(C) for C in self.Cs_],
-            list(self.scores_),
+            list(columns["scores"]),
             list(columns["primal"]),
             list(columns["dual"]),
             list(columns["passes"]),
             list(columns["seconds"]),
-            start=(w, self.intercept_),
+            list(columns["iterations"]),
+            self._seen_weights(data),
+            keeps_weights=self._keeps_weights,
+            start=join_intercept(self.coef_, self.intercept_, data.scaling, data.rows.shift),
         )
 
-    def _finish(
-        self, folds: Folds, engine: Engine, search: Search, X: Any, y: Any, sample_weight: Any
-    ) -> None:
+    def _seen_weights(self, data: TrainingSet) -> list[tuple[Vector, Vector] | None]:
+        """Return the folds' weights at every C that was looked at, as problems have them."""
+        return [None] * len(self.Cs_)
+
+    def _finish(self, driver: Driver) -> None:
         """Keep what the search has seen and train at the best C."""
+        search, engine = driver.search, driver.engine
         best = search.best
         if np.isnan(search.scores[best]).any():
             raise ValueError(f"scoring={self.scoring!r} gave no number at any C")
+        scores = np.array(search.scores)
         self.Cs_ = np.array(search.Cs)
-        self.scores_ = np.array(search.scores)
         self.C_ = float(search.Cs[best])
         self.best_score_ = search.best_score
         self.stopped_ = search.reason
         self.path_ = {
             "C": self.Cs_,
-            "mean_score": self.scores_.mean(axis=1),
-            "std_score": self.scores_.std(axis=1),
+            "scores": scores,
+            "mean_score": scores.mean(axis=1),
+            "std_score": scores.std(axis=1),
+            "iterations": np.array(search.iterations),
             "primal": np.array(search.primal),
             "dual": np.array(search.dual),
             "passes": np.array(search.passes),
             "seconds": np.array(search.seconds),
         }
-        self.fold_coef_, self.fold_intercept_ = engine.weights()
-        assert search.start is not None
-        self._train(folds, *search.start, X, y, sample_weight)
+        data, watch = engine.folds.data.at(self.C_), driver.watch
+        self.fold_coef_, own = engine.weights()
+        self.fold_intercept_ = given_intercepts(self.fold_coef_, own, data.rows.shift)
+        try:
+            # The means over the folds are the start, which lies between their solutions; after
+            # Ctrl-C they are the answer.
+            self._train_at_best(search, data, watch if watch.signalled else None)
+        finally:
+            self._publish(search, data)
 
-    def _train(
-        self, folds: Folds, w: Vector, b: Vector, X: Any, y: Any, sample_weight: Any
-    ) -> None:
-        """Train at the chosen C, starting between the folds' solutions there."""
-        final = self._fitted(folds, w, b)
-        final.set_params(C=self.C_, warm_start=True)
-        final.dual_coef_ = np.empty((w.shape[0], 0))
-        final.fit(X, y, sample_weight=sample_weight)
-        for name in (
-            "classes_",
-            "coef_",
-            "intercept_",
-            "dual_coef_",
-            "support_",
-            "primal_",
-            "dual_",
-            "n_iter_",
-            "status_",
-            "history_",
-            "solver_",
-        ):
-            setattr(self, name, getattr(final, name))
+    def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
+        assert search.start is not None
+        self._train(data, Start(*search.start), watch)
+
+    def _publish(self, search: Search, data: TrainingSet) -> None:
+        """Set the attributes of the search in the shapes that the class documents."""
+        self.scores_: Any = self.path_["scores"]
 
     @property
     def certificates_(self) -> list[Certificate]:
@@ -365,21 +337,4 @@ class LinearClassifierCV(LinearClassifier):
         from widemargin.selection.figures import search_figure
 
         check_is_fitted(self)
-        return search_figure(self.Cs_, self.scores_, self.C_, getattr(self, "band_", None))
-
-    def _certified(self, folds: Folds, X: Any, y: Any, sample_weight: Any) -> None:
-        from widemargin.selection.certified import certified_choice
-
-        assert self.certify is not None
-        engine = self._engine(folds)
-        values = None if self.Cs is None else check_Cs(self.Cs)
-        with ExitStack() as stack:
-            told = None
-            if self.verbose:
-                told = stack.enter_context(SearchBar(len(folds.splits), None)).told
-            result = certified_choice(
-                folds, engine, values, float(self.certify), self._limits(folds, 1e-2), told
-            )
-        self.error_bound_, self.certified_ = result.bound, result.certified
-        self.band_, self.n_solved_ = result.band, result.solved
-        self._finish(folds, engine, result.search, X, y, sample_weight)
+        return search_figure(self.Cs_, self.path_["scores"], self.C, getattr(self, "band_", None))

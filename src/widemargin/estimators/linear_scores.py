@@ -3,33 +3,56 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widemargin.data.training_set import TrainingSet, join_intercept
+from widemargin.data.validation import check_consistent
 from widemargin.estimators.certified import CertifiedClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where a fit starts: weights and intercepts as problems have them, a line each.
+
+    Attributes
+    ----------
+    dual : ndarray or sparse array, or None
+        ``dual_coef_``, if it is known for the same examples.
+    """
+
+    w: NDArray[np.float64]
+    b: NDArray[np.float64]
+    dual: Any = None
 
 
 class LinearScores(CertifiedClassifier):
     """Base of the estimators that score by w·x + b, whatever problem they were trained by."""
 
     warm_start: bool
+    coef_: Any
 
     @abstractmethod
     def _description(self) -> dict[str, Any]:
         """Return what a model file says about the training: loss, C, kind of intercept, rule."""
 
-    def _goes_on(self, classes: NDArray[Any], shape: tuple[int, int]) -> bool:
-        """Whether a fit may start where the last one ended: it was about the same weights."""
-        return (
-            self.warm_start
-            and hasattr(self, "coef_")
-            and self.coef_.shape == shape
-            and np.array_equal(self.classes_, classes)
-        )
+    def _previous(self, data: TrainingSet) -> Start | None:
+        """Return where the last fit ended, if it was about the same weights."""
+        shape = (len(data.positives), data.rows.features)
+        if getattr(self, "coef_", np.empty(0)).shape != shape:
+            return None
+        self.densify()
+        if not np.array_equal(self.classes_, data.classes):
+            return None
+        same = self.dual_coef_.shape[1] == data.rows.count
+        w, b = join_intercept(self.coef_, self.intercept_, data.scaling, data.rows.shift)
+        return Start(w, b, self.dual_coef_ if same else None)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the signed scores w·x + b.
@@ -43,6 +66,7 @@ class LinearScores(CertifiedClassifier):
         ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self)
+        check_consistent(X)
         X = validate_data(
             self,
             X,
@@ -53,6 +77,29 @@ class LinearScores(CertifiedClassifier):
         )
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def sparsify(self) -> Any:
+        """Turn ``coef_`` into a sparse matrix, which saves memory if most weights are zero.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Turn ``coef_`` back into an array.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,58 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from widemargin.estimators.arguments import check_one_thread, check_rule, margin_loss
+from widemargin.estimators.arguments import check_one_thread, loss_of_rule
 from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.scikit_learn_arguments import check_dual, check_penalty, told_apart
 from widemargin.problems.losses import Loss
-from widemargin.run import Record
+from widemargin.problems.multiclass import check_rule
+from widemargin.run import Record, Solution
 
 
 class LinearSVC(LinearClassifier):
-    """Train a linear support vector machine, with a certificate of its optimality.
+    """Linear support vector machine with a certificate of optimality.
 
     Minimises ``½‖w‖² + Σ c_i ℓ(y_i (w·x_i + b))`` with ``c_i = C · sample weight · class weight``
-    and ℓ(m) = max(0, 1 − m)² or max(0, 1 − m). Several classes are trained one against the rest, or
-    all at once by the rule of Weston and Watkins or of Crammer and Singer.
+    and ℓ(m) = max(0, 1 − m)² or max(0, 1 − m). Multiclass problems are trained one-vs-rest, or
+    jointly as defined by Weston and Watkins or by Crammer and Singer.
 
     Parameters
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        Loss function of the margin m: max(0, 1 − m)² or max(0, 1 − m).
+    penalty : {"l2"}, default="l2"
+        For compatibility with scikit-learn; the two first arguments may come in its order too.
+    dual : bool or "auto", default="auto"
+        For compatibility with scikit-learn; no effect.
     C : float, default=1.0
-        Cost of the losses against the norm of w.
+        Weight of the losses in the objective: the inverse of the regularisation strength.
     tol : float, default=1e-4
-        Relative duality gap, (P − D)/P, at which training stops: the objective is then proven to
-        be within this fraction of the optimum.
+        Relative duality gap, (P − D)/P, at which training stops: the objective is then certified
+        to be within this fraction of the optimum.
     fit_intercept : bool or "penalised", default=True
-        True trains an intercept that is not penalised; "penalised" treats it as a weight of a
-        constant feature, as LIBLINEAR does; False trains none.
+        True: an intercept that is not penalised; "penalised": the weight of a constant feature, as
+        in LIBLINEAR; False: none.
     intercept_scaling : float, default=1.0
-        Value of that constant feature; only with ``fit_intercept="penalised"``.
+        Value of that constant feature; no effect on an intercept that is not penalised.
     class_weight : dict or "balanced", optional
-        Factors on the cost of each class.
+        Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
     multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
-        How several classes are told apart. "ovr" solves one binary problem a class. The other two
-        solve one problem, with the hinge of the margins m_ij = (w_y − w_j)·x_i + b_y − b_j of an
-        example of class y over its rivals j: "weston_watkins" minimises ``½‖W‖² + Σ c_i Σ_j max(0,
-        1 − m_ij)``, "crammer_singer" ``½‖W‖² + Σ c_i max_j max(0, 1 − m_ij)``. They need
-        ``loss="hinge"``.
+        Multiclass rule. "ovr" (one-vs-rest) solves one binary problem per class. The other two
+        solve one joint problem, with the hinge loss of the margins m_ij = (w_y − w_j)·x_i + b_y −
+        b_j between the class y of an example and every other class j: "weston_watkins" minimises
+        ``½‖W‖² + Σ c_i Σ_j max(0, 1 − m_ij)``, "crammer_singer" ``½‖W‖² + Σ c_i max_j max(0, 1 −
+        m_ij)``. "weston_watkins" needs ``loss="hinge"``; "crammer_singer" always uses it, as in
+        scikit-learn.
     solver : str, default="auto"
-        How the problem is solved; the answer is the same to within ``tol``. Binary problems:
+        Optimisation method; all reach the same solution to within ``tol``. Binary problems:
         "dual_cd", "newton", "proximal_newton", "interior_point"; for comparison also
-        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". All classes at
-        once: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
+        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". Joint multiclass
+        problems: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
         "frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe", "away_frank_wolfe",
         "pairwise_frank_wolfe".
     max_iter : int, default=1000
-        Sweeps or steps at most.
+        Maximum number of sweeps or steps.
     time_limit : float, optional
-        Seconds at most for each problem.
+        Time limit in seconds, per problem.
     warm_start : bool, default=False
         Start from the previous fit.
     n_jobs : int, optional
-        Threads for several classes; the result does not depend on it. Only with "ovr".
+        Number of threads over the classes; the result does not depend on it. Only with "ovr".
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
@@ -65,25 +73,31 @@ class LinearSVC(LinearClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        float32 if X is, unless rounding to it would lose ``tol``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     dual_coef_ : ndarray or sparse array of shape (1, n_samples) or (n_classes, n_samples)
         The dual variables times the labels, α_i y_i, in the order of the rows of X:
-        ``coef_ = dual_coef_ @ X``. Sparse where all classes are trained at once.
+        ``coef_ = dual_coef_ @ X``. Sparse if the classes are trained jointly.
     support_ : ndarray
-        Rows whose dual variable is not zero for some class.
+        Rows with a nonzero dual variable for some class. Dual variables that can be at a bound
+        within ``tol`` are there exactly, whichever method ran.
+    n_support_ : ndarray of shape (n_classes,)
+        How many of them belong to each class.
     certificate_ : Certificate
-        Primal value, dual value and gap, computed from the data and the three above.
+        Primal value, dual value and gap of the whole model, computed from the data and the
+        coefficients above.
     certificates_ : list of Certificate
-        One for each problem: a row of ``coef_``, or all classes together.
-    n_iter_ : ndarray of shape (1,) or (n_classes,)
+        One per problem: one per row of ``coef_``, or a single one for joint multiclass.
+    n_iter_ : int
+        The most that a problem took.
     status_ : list of str
         "converged", "iteration_limit", "time_limit", "interrupted" or "stalled".
     solver_ : str
         Which methods ran, and why.
     history_ : list of dict
-        For each problem, columns of what every check saw: primal, dual, gap, active set,
-        passes, seconds.
+        Per problem, what was recorded at every check: primal, dual, gap, active set, passes,
+        seconds.
 
     Examples
     --------
@@ -92,8 +106,8 @@ class LinearSVC(LinearClassifier):
     >>> from widemargin import LinearSVC
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LinearSVC(tol=1e-6).fit(scale(X), y)
-    >>> model.certificate_.relative_gap <= 1e-6
-    True
+    >>> print(model.certificate_)
+    primal 31.032..., dual 31.032..., within ... % of the optimum
     >>> round(model.score(scale(X), y), 3)
     0.988
     """
@@ -101,7 +115,9 @@ class LinearSVC(LinearClassifier):
     def __init__(
         self,
         loss: str = "squared_hinge",
+        penalty: str = "l2",
         *,
+        dual: bool | str = "auto",
         C: float = 1.0,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
@@ -118,6 +134,8 @@ class LinearSVC(LinearClassifier):
         callback: Callable[[str, Record], object] | None = None,
     ) -> None:
         self.loss = loss
+        self.penalty = penalty
+        self.dual = dual
         self.C = C
         self.tol = tol
         self.fit_intercept = fit_intercept
@@ -134,10 +152,18 @@ class LinearSVC(LinearClassifier):
         self.callback = callback
 
     def _loss(self) -> Loss:
-        return margin_loss(self.loss)
+        return loss_of_rule(told_apart(self.loss, self.penalty)[0], self.multi_class)
+
+    def _iterations(self, solutions: Sequence[Solution]) -> int:
+        return max(s.iterations for s in solutions)
 
     def _rule(self) -> str:
-        rule = check_rule(self.multi_class, self.loss)
+        rule = check_rule(self.multi_class, self._loss().name)
         if rule != "ovr":
             check_one_thread(rule, self.n_jobs)
         return rule
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_penalty(told_apart(self.loss, self.penalty)[1])
+        check_dual(self.dual, "auto")

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.training_set import TrainingSet
+from widemargin.estimators.certified import Solutions
 from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear_scores import Start
+from widemargin.estimators.scikit_learn_arguments import LogisticArguments
+from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.problems.probabilities import log_probabilities, probabilities
-from widemargin.run import Record
+from widemargin.problems.rules import check_logistic_rule, rule_for
+from widemargin.problems.unpenalised import separable
+from widemargin.run import Record, Status
 
 
 class Probabilities:
     """Probabilities of the classes, for the estimators of the logistic loss."""
 
+    multi_class: str
     decision_function: Callable[[Any], NDArray[Any]]
-    _probabilities = staticmethod(probabilities)
+
+    def _rule(self) -> str:
+        return check_logistic_rule(self.multi_class)
+
+    def _probabilities(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return probabilities(scores, joint=self.multi_class != "ovr")
+
+    def _log_probabilities(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+        return log_probabilities(scores, joint=self.multi_class != "ovr")
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class.
 
-        With several classes the one-vs-rest probabilities are divided by their sum.
+        For more than two classes they are the softmax of the scores or, with
+        ``multi_class="ovr"``, the one-vs-rest probabilities normalised to sum to one.
 
         Parameters
         ----------
@@ -33,7 +52,7 @@ class Probabilities:
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return probabilities(self.decision_function(X))
+        return self._probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithm of `predict_proba`.
@@ -46,39 +65,52 @@ class Probabilities:
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return log_probabilities(self.decision_function(X))
+        return self._log_probabilities(self.decision_function(X))
 
 
-class LogisticRegression(Probabilities, LinearClassifier):
-    """Train an l2-regularised logistic regression, with a certificate of its optimality.
+class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
+    """L2-regularised logistic regression with a certificate of optimality.
 
     Minimises ``½‖w‖² + Σ c_i log(1 + exp(−y_i (w·x_i + b)))`` with
-    ``c_i = C · sample weight · class weight``. Several classes are trained one against the rest.
+    ``c_i = C · sample weight · class weight`` for two classes. For more it minimises the
+    multinomial ``½‖W‖² + Σ c_i (log Σ_j exp(s_ij) − s_iy)`` with the scores
+    ``s_ij = w_j·x_i + b_j`` and y the class of i, or trains one-vs-rest.
 
     Parameters
     ----------
+    penalty : {"l2", None}, default="l2"
+        For compatibility with scikit-learn; None means ``C=np.inf``.
     C : float, default=1.0
-        Cost of the losses against the norm of w.
+        Weight of the losses in the objective: the inverse of the regularisation strength. With
+        infinity there is no penalty, and separable classes have no optimum, which is said.
+    l1_ratio : float, default=0.0
+        For compatibility with scikit-learn; only 0 is supported.
+    dual : bool, default=False
+        For compatibility with scikit-learn; no effect.
     tol : float, default=1e-4
-        Relative duality gap, (P − D)/P, at which training stops: the objective is then proven to
-        be within this fraction of the optimum.
+        Relative duality gap, (P − D)/P, at which training stops: the objective is then certified
+        to be within this fraction of the optimum.
     fit_intercept : bool or "penalised", default=True
-        True trains an intercept that is not penalised; "penalised" treats it as a weight of a
-        constant feature, as LIBLINEAR does; False trains none.
+        True: an intercept that is not penalised; "penalised": the weight of a constant feature, as
+        in LIBLINEAR; False: none.
     intercept_scaling : float, default=1.0
-        Value of that constant feature; only with ``fit_intercept="penalised"``.
+        Value of that constant feature; no effect on an intercept that is not penalised.
+    multi_class : {"multinomial", "ovr"}, default="multinomial"
+        How three or more classes are trained: all at once, as scikit-learn does since version
+        1.8, or one-vs-rest. Two classes are one binary problem either way.
     class_weight : dict or "balanced", optional
-        Factors on the cost of each class.
+        Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
     solver : {"auto", "dual_cd", "newton"}, default="auto"
-        How the problem is solved; the answer is the same to within ``tol``.
+        Optimisation method; all reach the same solution to within ``tol``. scikit-learn's names
+        are read as "auto"; "liblinear" as ``fit_intercept="penalised"`` too, its objective.
     max_iter : int, default=1000
-        Sweeps or steps at most.
+        Maximum number of sweeps or steps.
     time_limit : float, optional
-        Seconds at most for each binary problem.
+        Time limit in seconds, per binary problem or for all classes if trained jointly.
     warm_start : bool, default=False
         Start from the previous fit.
     n_jobs : int, optional
-        Threads for several classes; the result does not depend on it.
+        Number of threads over the classes; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
@@ -100,19 +132,24 @@ status_, solver_, history_
     >>> from widemargin import LogisticRegression
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression(tol=1e-6).fit(scale(X), y)
-    >>> model.certificate_.relative_gap <= 1e-6
-    True
-    >>> model.predict_proba(scale(X)).shape
-    (569, 2)
+    >>> print(model.certificate_)
+    primal 37.758..., dual 37.758..., within ... % of the optimum
+    >>> model.predict_proba(scale(X)[[100, 290]]).round(2)
+    array([[0.96, 0.04],
+           [0.  , 1.  ]])
     """
 
     def __init__(
         self,
+        penalty: str | None = "l2",
         *,
         C: float = 1.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
+        multi_class: str = "multinomial",
         class_weight: Any = None,
         solver: str = "auto",
         max_iter: int = 1000,
@@ -123,10 +160,14 @@ status_, solver_, history_
         verbose: int = 0,
         callback: Callable[[str, Record], object] | None = None,
     ) -> None:
+        self.penalty = penalty
         self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.solver = solver
         self.max_iter = max_iter
@@ -139,3 +180,28 @@ status_, solver_, history_
 
     def _loss(self) -> Loss:
         return LOGISTIC
+
+    def _train(
+        self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
+    ) -> None:
+        rule = rule_for(self._rule(), data.classes.size)
+        if math.isinf(self._C()) and rule != "ovr":
+            raise ValueError(
+                "C=inf with three or more classes needs multi_class='ovr': multinomial logistic "
+                "regression without a penalty is not supported"
+            )
+        super()._train(data, start, interrupt)
+
+    def _solve(self, *arguments: Any, **settings: Any) -> Solutions:
+        solutions = super()._solve(*arguments, **settings)
+        if math.isinf(self._C()):
+            problem = arguments[1]
+            for place, solution in enumerate(solutions):
+                short = solution.status is not Status.CONVERGED
+                if short and separable(problem(place), solution.w, float(solution.b)):
+                    solutions[place] = replace(solution, status=Status.NO_OPTIMUM)
+        return solutions
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        self._check_foreign(self.l1_ratio)

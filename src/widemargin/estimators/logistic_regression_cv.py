@@ -2,92 +2,135 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.data.training_set import TrainingSet
 from widemargin.estimators.linear_cv import LinearClassifierCV
+from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.logistic_regression import LogisticRegression, Probabilities
+from widemargin.estimators.scikit_learn_arguments import LogisticArguments, check_cv_arguments
+from widemargin.estimators.search_attributes import (
+    attributes,
+    legacy_attributes,
+    mean_of_best,
+    weights_of,
+)
+from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.run import Record
+from widemargin.selection.search import Search
+
+Vector = NDArray[np.float64]
 
 
-class LogisticRegressionCV(Probabilities, LinearClassifierCV):
-    """Train an l2-regularised logistic regression at the C that cross-validation finds best.
+class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV):
+    """L2-regularised logistic regression with C chosen by cross-validation.
 
-    The folds share X, each C starts from the solutions at the one before, and the final fit starts
-    between the folds' solutions. The problem at each C is that of `LogisticRegression`.
+    The folds share X. Each C is warm-started from the previous one, the final fit from the folds'
+    solutions. The problem at each C is that of `LogisticRegression`.
 
     Parameters
     ----------
-    Cs : array-like or int, optional
-        Values of C to look at; an integer means as many from 1e-4 to 1e4. By default a search: from
-        a C so small that smaller ones change nothing, doubling, until over three values of C the
-        solutions no longer change, at most to 1024.
+    Cs : array-like or int or None, default=10
+        Values of C to try; an integer means that many from 1e-4 to 1e4. With None the search
+        starts at a C so small that smaller ones give the same model, and doubles it until the
+        solutions do not change over three values of C, up to 1024.
+    l1_ratios : array-like, optional
+        For compatibility with scikit-learn; only zeros are supported.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
+    dual : bool, default=False
+        For compatibility with scikit-learn; no effect.
+    penalty : {"l2"}, default="l2"
+        For compatibility with scikit-learn.
     scoring : str or callable, optional
-        What is best: a scorer's name or a callable ``(estimator, X, y)``; by default accuracy.
+        Name of a scorer, or a callable ``(estimator, X, y)``; by default accuracy.
     search_tol : float, default=1e-2
-        Tolerance of the search: the folds are solved to a relative duality gap of a tenth of it
-        (more loosely beyond the best C, where the accuracy has fallen by more than 0.2 points),
-        and the rule that ends the search calls a solution unchanged by it.
+        Tolerance of the search. The folds are solved to a relative duality gap of a tenth of it
+        (more loosely beyond the best C, once the accuracy has fallen by more than 0.2 points). The
+        rule that ends the search uses it too.
     certify : float, optional
-        If given, refine C until it is proven that no C of the range has a cross-validation error
-        lower than the one returned by more than this. Needs ``fit_intercept`` "penalised" or False.
+        If given, refine C until it is proven that no C in the range has a cross-validation error
+        lower than that of ``C_`` by more than this. Needs ``fit_intercept`` "penalised" or False.
     tol : float, default=1e-4
         Relative duality gap of the final fit.
     fit_intercept : bool or "penalised", default=True
     intercept_scaling : float, default=1.0
+    multi_class : {"multinomial", "ovr"}, default="multinomial"
     class_weight : dict or "balanced", optional
-        As in `LogisticRegression`; "balanced" is taken over the rows that a fold trains on.
+        As in `LogisticRegression`; "balanced" is computed from the training rows of each fold.
     solver : str, default="auto"
-        "newton" solves the folds of a smooth loss side by side, reading X once for all of them;
-        "dual_cd" and the others solve them one by one, in the dual. "auto" takes the former where
-        it can.
+        "newton" solves all folds of a smooth loss together, reading X once for all of them;
+        "dual_cd" and the others solve them one by one, in the dual. "auto" uses the former where
+        possible. scikit-learn's names are read as in `LogisticRegression`.
     max_iter : int, default=1000
-        Sweeps or steps at most, at each C.
+        Maximum number of sweeps or steps per C.
     time_limit : float, optional
-        Seconds at most for the search; what was found until then is used.
+        Time limit of the search in seconds; the best C found so far is used.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads over folds and classes; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
         Show a progress bar over folds times values of C.
+    refit : bool, default=True
+        Whether to train on all examples at the best C. If not, ``coef_`` is the mean of the folds'
+        weights, each at its own best C, and ``C_`` the mean of those.
+    use_legacy_attributes : bool, default=True
+        The shapes of ``C_``, ``scores_``, ``coefs_paths_`` and ``n_iter_``: those of scikit-learn
+        1.9's default, with dictionaries over classes, or those of scikit-learn 1.10's.
     callback : callable, optional
         Called as ``callback("C=...", record)`` at every check of a certificate; the search stops if
         it returns True.
 
     Attributes
     ----------
-    C_ : float
-        The C with the best mean score; of equal ones the smallest.
+    C_ : float, or ndarray of shape (1,) or (n_classes,)
+        The C with the best mean score; the smallest one of ties. With
+        ``use_legacy_attributes=True`` an array that repeats it for every row of ``coef_``.
     best_score_ : float
         Its mean score over the folds.
     Cs_ : ndarray of shape (n_Cs,)
-        The values of C that were looked at.
-    scores_ : ndarray of shape (n_Cs, n_folds)
-        Scores of the held-out rows.
+        The values of C that were tried.
+    scores_ : ndarray of shape (n_folds, 1, n_Cs), or dict
+        Scores of the held-out rows. With ``use_legacy_attributes=True`` a dictionary from the class
+        of every row of ``coef_`` to the same array of shape (n_folds, n_Cs).
+    coefs_paths_ : ndarray of shape (n_folds, 1, n_Cs, k, n_features + 1), or dict
+        The folds' weights, and their intercepts as the last column if there are any. With
+        ``use_legacy_attributes=True`` a dictionary from the class of every row of ``coef_`` to an
+        array of shape (n_folds, n_Cs, n_features + 1).
+    n_iter_ : ndarray of shape (n_folds, 1, n_Cs)
+        Iterations of the folds at every C; with ``use_legacy_attributes=True`` of shape
+        (1, n_folds, n_Cs).
+    l1_ratio_, l1_ratios_ : float or ndarray
+        For compatibility with scikit-learn: zeros. Where ``l1_ratios`` is given, the legacy
+        attributes have an axis of length one for it, last among those of the search.
     certificates_ : list of Certificate
-        For each C, of the sum of the folds' objectives.
+        For each C, the certificate of the sum of the folds' objectives.
     path_ : dict of ndarray
-        Columns over the values of C: "C", "mean_score", "std_score", "primal" and "dual" of shape
-        (n_Cs, n_folds, k), "passes" over the data, "seconds"; k is the number of problems in a
-        fold: one for two classes.
+        Columns over the values of C: "C", "scores" of shape (n_Cs, n_folds), "mean_score",
+        "std_score", "primal" and "dual" of shape (n_Cs, n_folds, k), "passes" over the data,
+        "iterations" of shape (n_Cs, n_folds), "seconds"; k is the number of problems per fold: one
+        for two classes.
     stopped_ : str
         Why the search ended.
     fold_coef_, fold_intercept_ : ndarray of shape (n_folds, k, n_weights) and (n_folds, k)
-        The folds' solutions at the last C, from which `continue_search` goes on.
+        The folds' solutions at the last C, from which `continue_search` continues.
     error_bound_ : float
-        With ``certify``: no C of the range has a lower cross-validation error.
+        With ``certify``: no C in the range has a lower cross-validation error.
     certified_ : bool
-        With ``certify``: whether that bound is within it of the error of ``C_``.
+        With ``certify``: whether the error of ``C_`` is within ``certify`` of that bound.
     n_solved_ : int
-        With ``certify``: values of C that were solved for the proof.
+        With ``certify``: number of values of C that were solved for the proof.
     band_ : tuple of ndarray
-        With ``certify``: C, the lower bound there, and the error between the values looked at.
-    coef_, intercept_, classes_, dual_coef_, support_, certificate_, n_iter_, status_, solver_, \
-history_
+        With ``certify``: values of C, the lower bound, and the error between those tried.
+    coef_, intercept_, classes_, dual_coef_, support_, certificate_, status_, solver_, history_
         Of the fit at ``C_`` on all examples, as in `LogisticRegression`.
 
     Examples
@@ -96,24 +139,31 @@ history_
     >>> from sklearn.preprocessing import scale
     >>> from widemargin import LogisticRegressionCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LogisticRegressionCV([0.01, 0.1, 1.0, 10.0], scoring="roc_auc").fit(scale(X), y)
-    >>> model.scores_.shape, bool(model.best_score_ > 0.99)
-    ((4, 5), True)
+    >>> model = LogisticRegressionCV(
+    ...     [0.01, 0.1, 1.0, 10.0], scoring="roc_auc", use_legacy_attributes=False
+    ... ).fit(scale(X), y)
+    >>> print(f"C = {model.C_}, AUC {model.best_score_:.3f}")
+    C = 1.0, AUC 0.995
     """
 
     _single = LogisticRegression
+    _keeps_weights = True
 
     def __init__(
         self,
-        Cs: Any = None,
+        Cs: Any = 10,
         *,
+        l1_ratios: Any = None,
         cv: Any = 5,
+        dual: bool = False,
+        penalty: str = "l2",
         scoring: Any = None,
         search_tol: float = 1e-2,
         certify: float | None = None,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
+        multi_class: str = "multinomial",
         class_weight: Any = None,
         solver: str = "auto",
         max_iter: int = 1000,
@@ -121,16 +171,22 @@ history_
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
+        refit: bool = True,
+        use_legacy_attributes: bool = True,
         callback: Callable[[str, Record], object] | None = None,
     ) -> None:
         self.Cs = Cs
+        self.l1_ratios = l1_ratios
         self.cv = cv
+        self.dual = dual
+        self.penalty = penalty
         self.scoring = scoring
         self.search_tol = search_tol
         self.certify = certify
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.solver = solver
         self.max_iter = max_iter
@@ -138,7 +194,39 @@ history_
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.refit = refit
+        self.use_legacy_attributes = use_legacy_attributes
         self.callback = callback
 
     def _loss(self) -> Loss:
         return LOGISTIC
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        if self.penalty is None:
+            raise ValueError("penalty=None leaves no C to choose; use LogisticRegression")
+        self._check_foreign(0.0)
+        check_cv_arguments(self.l1_ratios, self.refit, self.use_legacy_attributes)
+
+    def _C(self) -> float:
+        return self.C
+
+    def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
+        if self.refit:
+            super()._train_at_best(search, data, watch)
+            return
+        w, b, self.C_ = mean_of_best(search)
+        watch = Interrupt()
+        watch.request()  # the certificate is that of the means
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self._train(data.at(self.C_), Start(w, b), watch)
+
+    def _publish(self, search: Search, data: TrainingSet) -> None:
+        given = self.l1_ratios is not None
+        shapes = legacy_attributes if self.use_legacy_attributes else attributes
+        for name, value in shapes(search, data, self.C, given, bool(self.fit_intercept)).items():
+            setattr(self, name, value)
+
+    def _seen_weights(self, data: TrainingSet) -> list[tuple[Vector, Vector] | None]:
+        return weights_of(self.coefs_paths_, data, bool(self.fit_intercept))

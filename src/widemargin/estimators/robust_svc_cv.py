@@ -6,7 +6,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -14,51 +14,50 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils.validation import validate_data
 
-from widemargin.data.validation import (
-    check_every_class,
-    check_sample_weight,
-    class_costs,
-    encode_labels,
-)
+from widemargin.data.training_set import TrainingSet
+from widemargin.estimators.certified import warn_of_shortfall
 from widemargin.estimators.robust_svc import RobustSVC
-from widemargin.estimators.warn import warn_of_shortfall
 from widemargin.interrupt import Interrupt
+from widemargin.problems.losses import HINGE
 from widemargin.problems.norms import dual_norm, norm_of
 from widemargin.run import Record
+from widemargin.selection.folds import Folds
 from widemargin.selection.progress import FoldsBar
 from widemargin.selection.scoring import check_score_name, score_of
 from widemargin.selection.search import CUT_SHORT
-from widemargin.selection.splits import splits_of
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
+Scored = tuple[tuple[float, ...], tuple[list[str], ...]]
+"""The scores of the folds, and the statuses of their fits."""
+
+_MOMENT = 0.2
+"""Seconds that the last fit may take once Ctrl-C was pressed."""
 
 
 class RobustSVCCV(RobustSVC):
-    """Train a robust support vector machine whose radius is chosen by cross-validation.
+    """Robust support vector machine with its radius chosen by cross-validation.
 
-    The radii are visited from the largest to the smallest, each fold's fit starting from the one
-    before. The radius with the best mean score is used for the fit to all data; among equals the
-    largest, which is the most robust. Ctrl-C and ``time_limit`` end the search, and what was found
-    until then is used.
+    The radii are tried from the largest to the smallest, each fold warm-started from the previous
+    radius. The radius with the best mean score is used for the fit to all data; the largest one of
+    ties, which is the most robust. After Ctrl-C or ``time_limit`` the best radius so far is used.
 
     Parameters
     ----------
     radii : int or array-like of floats, default=10
-        The radii to try, or how many of them: then from the one above which w = 0 is optimal down
-        to a thousandth of it, in equal ratios.
+        The radii to try, or their number: then from the smallest radius at which w = 0 is optimal
+        down to a thousandth of it, in equal ratios.
     label_cost, norm, l2, tol, fit_intercept, class_weight, solver, max_iter
         As in `RobustSVC`.
     time_limit : float, optional
-        Seconds at most for the search.
+        Time limit of the search in seconds.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
     scoring : str or callable, optional
-        What is best: a score's name or a callable ``(estimator, X, y)``; by default accuracy.
+        Name of a scorer, or a callable ``(estimator, X, y)``; by default accuracy.
     n_jobs : int, optional
-        Threads over the folds; the result does not depend on it.
+        Number of threads over the folds; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
     verbose : int, default=0
         Show a progress bar over folds times radii.
@@ -73,7 +72,7 @@ class RobustSVCCV(RobustSVC):
     best_score_ : float
         Its mean score over the folds.
     radii_ : ndarray of shape (n_radii,)
-        The radii looked at, from large to small.
+        The radii that were tried, from large to small.
     scores_ : ndarray of shape (n_radii, n_folds)
         Scores of the held-out rows.
     stopped_ : str
@@ -88,10 +87,8 @@ class RobustSVCCV(RobustSVC):
     >>> from widemargin import RobustSVCCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = RobustSVCCV(radii=5).fit(scale(X), y)
-    >>> model.scores_.shape
-    (5, 5)
-    >>> bool(model.best_score_ > 0.95)
-    True
+    >>> print(f"radius {model.radius_:.3g}, accuracy {model.best_score_:.2f}")
+    radius 0.0712, accuracy 0.98
     """
 
     def __init__(
@@ -150,37 +147,37 @@ class RobustSVCCV(RobustSVC):
         # 1) arguments and data
         self._one(1.0)._check_arguments()
         check_score_name(self.scoring)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-        )
-        classes, codes = encode_labels(y)
-        weight = check_sample_weight(sample_weight, X.shape[0])
-        cost = class_costs(1.0, classes, codes, self.class_weight, weight)
-        check_every_class(classes, codes, cost)
-        radii = self._radii(X, classes, codes, cost)
-        splits = splits_of(self.cv, np.asarray(y), groups)
+        data = TrainingSet.of(X, y, sample_weight, class_weight=self.class_weight, estimator=self)
+        X, y = data.X, data.y
+        radii = self._radii(data)
+        splits = Folds.of(data, self.cv, groups, HINGE).splits
 
         # 2) one radius after the other, the folds side by side
-        self._look(X, y, weight, radii, splits)
+        interrupted = self._look(X, y, data.weight, radii, splits)
 
         # 3) the best radius, and all data
         means = self.scores_.mean(axis=1)
         best = int(np.argmax(means))
         self.radius_, self.best_score_ = float(self.radii_[best]), float(means[best])
         final = self._one(self.radius_).set_params(time_limit=None, verbose=0, callback=None)
-        final.fit(X, y, sample_weight)
+        if interrupted:
+            final.set_params(time_limit=_MOMENT)
+        with warnings.catch_warnings():
+            if interrupted:
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            final.fit(X, y, sample_weight)
         for name, value in vars(final).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
+        if interrupted:
+            raise KeyboardInterrupt(f"the search has seen {len(self.radii_)} radii")
         return self
 
-    def _look(self, X: Any, y: Any, weight: Vector | None, radii: Vector, splits: Any) -> None:
-        """Score the folds at one radius after the other, and keep what was seen."""
+    def _look(self, X: Any, y: Any, weight: Vector | None, radii: Vector, splits: Any) -> bool:
+        """Score the folds at one radius after the other, and keep what was seen.
+
+        Return whether a Ctrl-C ended it.
+        """
         watch, began = Interrupt(), time.perf_counter()
         models = [self._one(1.0).set_params(warm_start=True, n_jobs=1, verbose=0) for _ in splits]
         scorer = check_scoring(models[0], self.scoring)
@@ -194,41 +191,46 @@ class RobustSVCCV(RobustSVC):
 
             left = self._seconds_left(began)
             model.set_params(radius=radius, time_limit=left, callback=told)
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), suppress(KeyboardInterrupt):  # the watch knows of it
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(X[train], y[train], None if weight is None else weight[train])
             if "interrupted" in model.status_:
                 watch.request()
-            held_out = None if weight is None else weight[test]
-            return score_of(scorer, model, X[test], y[test], held_out), model.status_
+            held_out = {} if weight is None else {"sample_weight": weight[test]}
+            return score_of(scorer, model, X[test], y[test], **held_out), model.status_
 
-        scores: list[list[float]] = []
-        short = 0
-        self.stopped_ = "all radii were looked at"
-        with ExitStack() as stack:
-            stack.enter_context(watch)
-            bar = FoldsBar("radii", len(splits), radii.size) if self.verbose else None
-            if bar is not None:
-                stack.enter_context(bar)
+        def at(radius: float) -> Scored:
+            work = [lambda f=f: score(f, radius) for f in range(len(splits))]
+            found = in_threads(work, effective_n_jobs(self.n_jobs), watch)
+            return tuple(zip(*found, strict=True))  # type: ignore[return-value]
+
+        kept: list[Scored] = []
+        self.stopped_ = "all radii were tried"
+        bar = FoldsBar("radii", len(splits), radii.size) if self.verbose else None
+        with watch, bar or nullcontext():
             for radius in map(float, radii):
-                work = [lambda f=f, r=radius: score(f, r) for f in range(len(splits))]
-                found = in_threads(work, effective_n_jobs(self.n_jobs), watch)
-                statuses = {status for _, parts in found for status in parts}
-                whole = not statuses & {"interrupted", "time_limit"}
-                if whole or not scores:
-                    scores.append([value for value, _ in found])
-                    short += sum(set(parts) != {"converged"} for _, parts in found)
+                found = at(radius)
+                whole = not {"interrupted", "time_limit"} & set().union(*found[1])
+                if whole or not kept:
+                    kept.append(found)
                 if bar is not None:
-                    bar.show(len(scores), f"radius {radius:g}, score {np.mean(scores[-1]):.4f}")
+                    bar.show(len(kept), f"radius {radius:g}, score {np.mean(kept[-1][0]):.4f}")
                 if watch.requested or not whole:
                     self.stopped_ = CUT_SHORT[0 if watch.requested else 1]
                     break
+        self._keep_scores(radii, kept)
+        return watch.signalled
+
+    def _keep_scores(self, radii: Vector, kept: list[Scored]) -> None:
+        fits = [parts for _, statuses in kept for parts in statuses]
+        short = sum(set(parts) != {"converged"} for parts in fits)
         if short:
             warn_of_shortfall(
-                f"{short} of {len(scores) * len(splits)} fits of the folds did not reach tol; "
+                f"{short} of {len(fits)} fits of the folds did not reach tol; "
                 "the scores may not be exact"
             )
-        self.radii_, self.scores_ = radii[: len(scores)], np.array(scores)
+        self.radii_ = radii[: len(kept)]
+        self.scores_ = np.array([scores for scores, _ in kept])
 
     def _seconds_left(self, began: float) -> float | None:
         if self.time_limit is None:
@@ -239,13 +241,12 @@ class RobustSVCCV(RobustSVC):
         names = set(RobustSVC().get_params()) & set(self.get_params())
         return RobustSVC(radius, **{name: getattr(self, name) for name in names})
 
-    def _radii(self, X: Any, classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> Vector:
+    def _radii(self, data: TrainingSet) -> Vector:
         """Return the radii from large to small."""
         if isinstance(self.radii, numbers.Integral) and not isinstance(self.radii, bool):
             if self.radii < 1:
                 raise ValueError(f"radii must be a positive number of them; got {self.radii!r}")
-            largest = self._largest(X, classes, codes, cost)
-            return largest * np.logspace(0.0, -3.0, int(self.radii))
+            return self._largest(data) * np.logspace(0.0, -3.0, int(self.radii))
         try:
             radii = np.unique(np.asarray(self.radii, dtype=np.float64))[::-1]
         except (TypeError, ValueError):
@@ -254,21 +255,21 @@ class RobustSVCCV(RobustSVC):
             raise ValueError("radii must be finite numbers, not negative")
         return radii
 
-    def _largest(self, X: Any, classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> float:
+    def _largest(self, data: TrainingSet) -> float:
         """Return a radius above which w = 0 is optimal, for some class.
 
         Dual variables at their bounds, lowered on the heavier side where there is an intercept,
         attain the objective of w = 0 as soon as the radius allows for their combination.
         """
-        p = cost / cost.sum()
+        p = data.cost / data.cost.sum()
         largest = 0.0
-        for positive in [1] if classes.size == 2 else range(classes.size):
-            here = codes == positive
+        for positive in data.positives:
+            here = data.codes == positive
             signed = np.where(here, p, -p)
             if self.fit_intercept:
                 up, down = float(signed[here].sum()), -float(signed[~here].sum())
                 signed[here] *= min(up, down) / max(up, 1e-300)
                 signed[~here] *= min(up, down) / max(down, 1e-300)
-            v = np.asarray(X.T @ signed, dtype=np.float64).ravel()
+            v = np.asarray(data.X.T @ signed, dtype=np.float64).ravel()
             largest = max(largest, norm_of(v, dual_norm(float(self.norm))))
         return largest if largest > 0.0 else 1.0

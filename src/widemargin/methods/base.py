@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from widemargin.problems.certificate import Point
 
@@ -16,28 +19,31 @@ class Settings:
     seed: int
 
 
-class State(Protocol):
-    """Where a method stands. It may hold more; this is what `run` reads."""
+@dataclass(eq=False, kw_only=True)
+class State(ABC):
+    """Where a method stands. It adds what it needs; this is what `run` reads.
+
+    Attributes
+    ----------
+    active : int
+        How many examples take part in the work at present.
+    expected_gap : float
+        The method's own guess of the relative gap; infinity when it has none.
+    passes : float
+        Work so far, in passes over the data.
+    finished : bool
+        Whether another step could not change the point.
+    """
+
+    active: int = 0
+    expected_gap: float = np.inf
+    passes: float = 0.0
+    finished: bool = False
 
     @property
+    @abstractmethod
     def point(self) -> Point:
         """The current weights, intercept and dual variables; reading it meets no checkpoint."""
-
-    @property
-    def expected_gap(self) -> float:
-        """The method's own guess of the relative gap; infinity when it has none."""
-
-    @property
-    def active(self) -> int:
-        """How many examples take part in the work at present."""
-
-    @property
-    def passes(self) -> float:
-        """Work so far, in passes over the data."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether another step could not change the point."""
 
 
 class Method(Protocol):
@@ -51,7 +57,7 @@ class Method(Protocol):
         """The name that ``solver=`` takes."""
 
     def refuses(self, problem: Any) -> str | None:
-        """Return why this method cannot serve the problem, or None if it can."""
+        """Return why this method does not support the problem, or None if it does."""
 
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> Any:
         """Return a state at the warm point, or at the method's own starting point."""
@@ -73,6 +79,9 @@ class Choice(Protocol):
     def next(self, progress: Progress) -> Method | None:
         """Return the method to hand over to, or None to go on. Asked after every step."""
 
+    def follow(self, method: str) -> None:
+        """Take note of the method that solved the same problem at a smaller C."""
+
     @property
     def explanation(self) -> str:
         """What was chosen, and why."""
@@ -82,13 +91,15 @@ class Choice(Protocol):
 class Progress:
     """What a choice may judge by: the method at work and how it fared so far.
 
-    There are no seconds in it: the same data give the same choice on a busy machine.
+    Its work is counted in operations (`widemargin.data.work`), never by the clock: the same data
+    give the same choice on a busy machine.
     """
 
     problem: Any
     method: str
     tol: float
     passes: float = 0.0
+    work: float = 0.0
     active: int = 0
     iterations: int = 0
     expected: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The error of a model file that cannot be read, or a model that cannot be written."""
+"""The error raised for model files that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 class ModelFormatError(ValueError):
-    """A model file is not what it should be, or a format cannot hold the model.
+    """A model file is invalid, or a format cannot represent the model.
 
     Attributes
     ----------
@@ -14,7 +14,7 @@ class ModelFormatError(ValueError):
     line : int or None
         Line of a text file, counted from 1.
     reason : str
-        The sentence without the place.
+        The message without path and line.
     """
 
     def __init__(

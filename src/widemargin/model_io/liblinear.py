@@ -1,14 +1,15 @@
 """LIBLINEAR's text models, as its programs ``train`` and ``predict`` (2.x) write and read them.
 
-A model of two classes has one column of weights; a positive score means the first label, anything
-else the second. One-vs-rest of k > 2 classes has k columns. With ``bias`` ≥ 0 a last row holds the
-weights of a constant feature of that value.
+A model of two classes has one column of weights; a positive score means the first label, any other
+score the second. One-vs-rest with k > 2 classes has k columns. With ``bias`` ≥ 0 the last row holds
+the weights of a constant feature of that value.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import dataclass
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ LOSS_OF = {
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
     "MCSVM_CS": "hinge",
-    # These predict as well as the others; nothing here trains or certifies them.
+    # These can predict; nothing here trains or certifies them.
     "L1R_L2LOSS_SVC": "squared_hinge_l1",
     "L1R_LR": "logistic_l1",
 }
@@ -36,21 +37,19 @@ _NO_CLASSIFIER = (
     "L2R_L1LOSS_SVR_DUAL",
     "ONECLASS_SVM",
 )
-_TYPE_OF = {
-    "logistic": "L2R_LR",
-    "squared_hinge": "L2R_L2LOSS_SVC",
-    "hinge": "L2R_L1LOSS_SVC_DUAL",
-    "squared_hinge_l1": "L1R_L2LOSS_SVC",
-    "logistic_l1": "L1R_LR",
-}
+# Of several types with the same loss, the one that is named first is written.
+_TYPE_OF = {loss: kind for kind, loss in reversed(LOSS_OF.items())}
 _KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
 
 
-def save_liblinear(model: LinearScores | LinearModel, path: str | os.PathLike[str]) -> None:
+PathLike = str | os.PathLike[str]
+
+
+def save_liblinear(model: LinearScores | LinearModel, path: PathLike) -> None:
     """Write a model that LIBLINEAR's ``predict`` reads.
 
-    An exact intercept is written as a constant feature of value 1; LIBLINEAR's format has no way
-    to say that it was not penalised. Neither C nor the certificates are part of the format.
+    An exact intercept is written as a constant feature of value 1: LIBLINEAR's format cannot say
+    that it was not penalised. C and the certificates are not part of the format.
 
     Parameters
     ----------
@@ -59,37 +58,38 @@ def save_liblinear(model: LinearScores | LinearModel, path: str | os.PathLike[st
     path : path-like
     """
     model = model_of(model)
-    if model.loss not in _TYPE_OF:
-        raise ModelFormatError(path, f"LIBLINEAR has no model with the loss {model.loss!r}")
-    if model.multi_class == "weston_watkins" and model.coef.shape[0] > 1:
-        raise ModelFormatError(path, "LIBLINEAR has no model of Weston and Watkins")
-    solver = model.solver if LOSS_OF.get(model.solver) == model.loss else _TYPE_OF[model.loss]
-    if model.multi_class == "crammer_singer":
-        solver = "MCSVM_CS"
+    solver = _solver_type(model, path)
     labels = integer_labels(model.classes, path)
     if model.coef.shape[0] == 1:
         labels = labels[::-1]  # the sign of the score refers to the first label
     weights, bias = model.coef.T, -1.0
-    if model.intercept_kind != "none":
+    if model.intercept_kind != "none" or model.intercept.any():
         bias = model.intercept_scaling if model.intercept_kind == "penalised" else 1.0
         weights = np.vstack([weights, model.intercept / bias])
-    elif model.intercept.any():
-        bias, weights = 1.0, np.vstack([weights, model.intercept])
     if solver == "MCSVM_CS" and weights.shape[1] == 1:
         weights = np.hstack([0.5 * weights, -0.5 * weights])
     with replacing(path, text=True) as file:
-        file.write(f"solver_type {solver}\n")
-        file.write(f"nr_class {model.classes.size}\n")
-        file.write(f"label {' '.join(map(str, labels))}\n")
-        file.write(f"nr_feature {model.n_features}\n")
-        file.write(f"bias {bias:.17g}\n")
-        file.write("w\n")
+        file.write(f"solver_type {solver}\nnr_class {model.classes.size}\n")
+        file.write(f"label {' '.join(map(str, labels))}\nnr_feature {model.n_features}\n")
+        file.write(f"bias {bias:.17g}\nw\n")
         line = "%.17g " * weights.shape[1] + "\n"
         file.writelines(line % tuple(row) for row in weights.tolist())
 
 
-def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
-    """Read a classifier that LIBLINEAR's ``train``, or `save_liblinear`, wrote.
+def _solver_type(model: LinearModel, path: PathLike) -> str:
+    if model.loss not in _TYPE_OF:
+        raise ModelFormatError(path, f"LIBLINEAR has no model with the loss {model.loss!r}")
+    if model.multi_class == "weston_watkins" and model.coef.shape[0] > 1:
+        raise ModelFormatError(path, "LIBLINEAR has no Weston-Watkins model")
+    if model.multi_class == "multinomial":
+        raise ModelFormatError(path, "LIBLINEAR has no multinomial model")
+    if model.multi_class == "crammer_singer":
+        return "MCSVM_CS"
+    return model.solver if LOSS_OF.get(model.solver) == model.loss else _TYPE_OF[model.loss]
+
+
+def load_liblinear(path: PathLike) -> LinearModel:
+    """Read a classifier written by LIBLINEAR's ``train`` or by `save_liblinear`.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     Returns
     -------
     LinearModel
-        With a penalised intercept if ``bias`` > 0; C and the certificate are not known.
+        With a penalised intercept if ``bias`` > 0; C and the certificate are unknown.
 
     Raises
     ------
@@ -106,48 +106,15 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
         With the line, if the text is not such a model.
     """
     with open(path, "rb") as file:
-        content = file.read()
-    if content.startswith(MAGIC):
-        raise ModelFormatError(path, "this is a widemargin model; load_model reads it")
-    header, lines, start = _header(content, path)
-
-    def fail(key: str, reason: str) -> ModelFormatError:
-        return ModelFormatError(path, reason, line=lines.get(key, lines["w"]))
-
-    for key in _KEYS:
-        if key not in header:
-            raise fail(key, f"there is no {key} before the weights")
-    solver = header["solver_type"]
-    if solver in _NO_CLASSIFIER:
-        raise fail("solver_type", f"{solver} is not a classifier")
-    if solver not in LOSS_OF:
-        raise fail("solver_type", f"{solver[:40]!r} is not a solver_type of LIBLINEAR")
-
-    def number(key: str, text: str, least: int) -> int:
-        digits = text[1:] if text[:1] in ("+", "-") else text
-        if not (digits.isascii() and digits.isdigit()) or not least <= int(text) < 2**31:
-            raise fail(key, f"{key} cannot be {text[:40]!r}")
-        return int(text)
-
-    count = number("nr_class", header["nr_class"], 0)
-    if count < 2:
-        raise fail("nr_class", f"a classifier has at least two classes; nr_class is {count}")
-    features = number("nr_feature", header["nr_feature"], 1)
-    labels = [number("label", text, -(2**31)) for text in header["label"].split()]
-    if len(labels) != count:
-        raise fail("label", f"there are {len(labels)} labels, but nr_class is {count}")
-    if len(set(labels)) != count:
-        raise fail("label", "a label occurs twice")
-    try:
-        bias = float(header["bias"])
-    except ValueError:
-        bias = np.nan
-    if not np.isfinite(bias):
-        raise fail("bias", f"bias cannot be {header['bias'][:40]!r}")
-
-    columns = 1 if count == 2 and solver != "MCSVM_CS" else count
-    weights = _weights(content[start:], features + (bias >= 0.0), columns, lines["w"], path)
-    if count == 2:
+        header = _read_header(file, path)
+        block = file.read()
+    solver = header.solver()
+    labels = header.labels()
+    features = header.integer("nr_feature", header.values["nr_feature"], 1)
+    bias = header.bias()
+    columns = 1 if len(labels) == 2 and solver != "MCSVM_CS" else len(labels)
+    weights = _weights(block, features + (bias >= 0.0), columns, header)
+    if len(labels) == 2:
         if solver == "MCSVM_CS":
             # The two columns are each other's negatives; their difference is the score.
             weights = weights[:, :1] - weights[:, 1:]
@@ -164,60 +131,110 @@ def load_liblinear(path: str | os.PathLike[str]) -> LinearModel:
     )
 
 
-def integer_labels(classes: NDArray[Any], path: str | os.PathLike[str]) -> list[int]:
-    """Return the classes as LIBLINEAR writes them, or refuse them on behalf of the file.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-    path : path-like
-        The file that was to hold them.
-
-    Returns
-    -------
-    list of int
-    """
+def integer_labels(classes: NDArray[Any], path: PathLike) -> list[int]:
+    """Return the classes as LIBLINEAR writes them to `path`; raise an error if it cannot."""
     for label in classes.tolist():
         fits = isinstance(label, int | float) and not isinstance(label, bool)
         if not fits or not float(label).is_integer() or not -(2**31) <= label < 2**31:
             raise ModelFormatError(
-                path, f"LIBLINEAR's labels are integers of 32 bits; the model has {label!r}"
+                path, f"LIBLINEAR's labels are 32-bit integers; the model has {label!r}"
             )
     return [int(label) for label in classes.tolist()]
 
 
-def _header(
-    content: bytes, path: str | os.PathLike[str]
-) -> tuple[dict[str, str], dict[str, int], int]:
-    """Return the header's values, the lines they stand on, and where the weights begin."""
-    header: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    position, line = 0, 0
-    while position < len(content):
-        end = content.find(b"\n", position)
-        end = len(content) if end < 0 else end
-        text = content[position:end].decode("ascii", errors="replace").strip()
-        position, line = end + 1, line + 1
+@dataclass(frozen=True)
+class _Header:
+    """The text before the weights: the value and the line of each key."""
+
+    path: PathLike
+    values: dict[str, str]
+    lines: dict[str, int]
+
+    def fault(self, key: str, reason: str) -> ModelFormatError:
+        return ModelFormatError(self.path, reason, line=self.lines.get(key, self.lines["w"]))
+
+    def integer(self, key: str, text: str, least: int) -> int:
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        if not (digits.isascii() and digits.isdigit()) or not least <= int(text) < 2**31:
+            raise self.fault(key, f"{key} cannot be {text[:40]!r}")
+        return int(text)
+
+    def solver(self) -> str:
+        solver = self.values["solver_type"]
+        if solver in _NO_CLASSIFIER:
+            raise self.fault(
+                "solver_type",
+                f"models of the kind {solver} are not supported: only classifiers are",
+            )
+        if solver not in LOSS_OF:
+            raise self.fault("solver_type", f"{solver[:40]!r} is not a solver_type of LIBLINEAR")
+        return solver
+
+    def labels(self) -> list[int]:
+        count = self.integer("nr_class", self.values["nr_class"], 0)
+        if count < 2:
+            raise self.fault(
+                "nr_class", f"a classifier has at least two classes; nr_class is {count}"
+            )
+        labels = [self.integer("label", text, -(2**31)) for text in self.values["label"].split()]
+        if len(labels) != count:
+            raise self.fault("label", f"there are {len(labels)} labels, but nr_class is {count}")
+        if len(set(labels)) != count:
+            raise self.fault("label", "a label occurs twice")
+        return labels
+
+    def bias(self) -> float:
+        text = self.values["bias"]
+        if not _is_finite(text):
+            raise self.fault("bias", f"bias cannot be {text[:40]!r}")
+        return float(text)
+
+
+def _read_header(file: IO[bytes], path: PathLike) -> _Header:
+    """Read up to the line that announces the weights."""
+    header = _Header(path, {}, {})
+    values, lines = header.values, header.lines
+    line = None
+    for line, raw in enumerate(file, start=1):
+        text = raw.decode("ascii", errors="replace").strip()
         key, _, value = text.partition(" ")
-        if key == "w" and not value:
+        if text == "w":
             lines["w"] = line
-            return header, lines, position
-        if not key and header:
+            if "solver_type" in values:
+                header.solver()  # other kinds lack some of the keys
+            for required in _KEYS:
+                if required not in values:
+                    raise header.fault(required, f"there is no {required} before the weights")
+            return header
+        if not key and values:
             continue
         if key not in _KEYS:
-            what = "this is not a model of LIBLINEAR" if not header else "unknown text"
-            raise ModelFormatError(path, f"{what}: {text[:40]!r}", line=line)
-        if key in header:
+            reason = _no_header(raw, text, bool(values))
+            raise ModelFormatError(path, reason, line=line)
+        if key in values:
             raise ModelFormatError(path, f"{key} occurs twice", line=line)
-        header[key], lines[key] = value.strip(), line
-    if not header:
-        raise ModelFormatError(path, "the file is empty")
-    raise ModelFormatError(path, "the file is cut short: it ends before the weights", line=line)
+        values[key], lines[key] = value.strip(), line
+    ends = "the file is truncated: it ends before the weights" if line else "the file is empty"
+    raise ModelFormatError(path, ends, line=line)
 
 
-def _weights(
-    block: bytes, rows: int, columns: int, line: int, path: str | os.PathLike[str]
-) -> NDArray[np.float64]:
+def _no_header(raw: bytes, text: str, after_keys: bool) -> str:
+    if raw.startswith(MAGIC):
+        return "this is a widemargin model; load_model reads it"
+    what = "unknown text" if after_keys else "this is not a LIBLINEAR model"
+    return f"{what}: {text[:40]!r}"
+
+
+def _is_finite(text: str | bytes) -> bool:
+    """Whether a text is a finite number, without the underscores that Python allows."""
+    underscore = "_" if isinstance(text, str) else b"_"
+    try:
+        return underscore not in text and bool(np.isfinite(float(text)))  # type: ignore[operator]
+    except ValueError:
+        return False
+
+
+def _weights(block: bytes, rows: int, columns: int, header: _Header) -> NDArray[np.float64]:
     tokens = block.split()
     if len(tokens) == rows * columns and b"_" not in block:
         try:
@@ -226,30 +243,26 @@ def _weights(
             values = np.array([np.nan])
         if np.isfinite(values).all():
             return values.reshape(rows, columns)
-    # Something is wrong: find the first line that is.
-    seen = 0
-    for offset, text in enumerate(block.split(b"\n"), start=1):
-        for token in text.split():
-            try:
-                good = b"_" not in token and np.isfinite(float(token))
-            except ValueError:
-                good = False
-            if not good:
-                shown = token[:40].decode("ascii", errors="replace")
-                raise ModelFormatError(
-                    path, f"{shown!r} is not a finite number", line=line + offset
-                )
-        width = len(text.split())
-        if width and (width != columns or seen == rows):
-            reason = (
-                f"there are more weights than the {rows} rows that the header promises"
-                if seen == rows
-                else f"there should be {columns} weights on the line, there are {width}"
-            )
-            raise ModelFormatError(path, reason, line=line + offset)
-        seen += width > 0
-    raise ModelFormatError(
-        path,
-        f"the file is cut short: it has {seen} of {rows} rows of weights",
-        line=line + block.rstrip().count(b"\n") + 1,
-    )
+    raise _weight_fault(block, rows, columns, header)
+
+
+def _weight_fault(block: bytes, rows: int, columns: int, header: _Header) -> ModelFormatError:
+    """Return the error of the first line that is wrong."""
+    seen, line = 0, header.lines["w"]
+    for text in block.split(b"\n"):
+        line += 1
+        tokens = text.split()
+        bad = next((token for token in tokens if not _is_finite(token)), None)
+        if bad is not None:
+            reason = f"{bad[:40].decode('ascii', errors='replace')!r} is not a finite number"
+        elif tokens and seen == rows:
+            reason = f"there are more weights than the {rows} rows that the header promises"
+        elif tokens and len(tokens) != columns:
+            reason = f"the line should have {columns} weights and has {len(tokens)}"
+        else:
+            seen += bool(tokens)
+            continue
+        return ModelFormatError(header.path, reason, line=line)
+    reason = f"the file is truncated: it has {seen} of {rows} rows of weights"
+    last = header.lines["w"] + block.rstrip().count(b"\n") + 1
+    return ModelFormatError(header.path, reason, line=last)

@@ -1,4 +1,4 @@
-"""LinearModel: what is left of a fitted classifier when the training data are gone."""
+"""LinearModel: a fitted classifier without its training data."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.data.validation import check_consistent
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.linear_svc import LinearSVC
 from widemargin.estimators.logistic_regression import LogisticRegression
 from widemargin.problems.certificate import Certificate
-from widemargin.problems.losses import LOSSES
-from widemargin.problems.multiclass import RULES
+from widemargin.problems.losses import LOSSES, gives_probabilities
 from widemargin.problems.probabilities import probabilities
+from widemargin.problems.rules import ALL_RULES, default_rule
 
 Vector = NDArray[np.float64]
 
@@ -31,6 +33,15 @@ def _frozen(values: Any) -> Vector:
     return array
 
 
+def _check_classes(classes: NDArray[Any], k: int) -> None:
+    if classes.ndim != 1 or classes.size < 2:
+        raise ValueError("a model has at least two classes")
+    if len(set(classes.tolist())) != classes.size:
+        raise ValueError("a class is named twice")
+    if k != classes.size and (k, classes.size) != (1, 2):
+        raise ValueError(f"{classes.size} classes do not go with {k} rows of coef")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
     """Weights, intercepts and classes, with how they were trained and what was proven.
@@ -38,32 +49,32 @@ class LinearModel:
     Attributes
     ----------
     coef : ndarray of shape (k, n_features)
-        One row for two classes, whose score is positive for ``classes[1]``; else one a class.
+        One row for two classes, whose score is positive for ``classes[1]``; else one per class.
     intercept : ndarray of shape (k,)
     classes : ndarray of shape (n_classes,)
-        Numbers or strings. A score of zero means ``classes[0]``; of equal scores the first wins.
-        Not necessarily sorted: a model read from LIBLINEAR keeps LIBLINEAR's order, and with it
-        the labels of ties.
+        Numbers or strings. A score of zero means ``classes[0]``; ties go to the first class. Not
+        necessarily sorted: a model read from LIBLINEAR keeps LIBLINEAR's order, so that ties are
+        resolved as LIBLINEAR does.
     loss : str
-        "hinge", "squared_hinge", "logistic", "robust_hinge"; or, for models made elsewhere,
-        another name.
-    multi_class : {"ovr", "weston_watkins", "crammer_singer"}
-        Whether the classes were trained one against the rest or all at once.
+        "hinge", "squared_hinge", "logistic", "robust_hinge", or another name for models trained
+        elsewhere.
+    multi_class : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}
+        Whether the classes were trained one-vs-rest or jointly.
     C : float or None
-        None when it is not known: LIBLINEAR's files do not say.
+        None if unknown: LIBLINEAR's files do not contain it.
     intercept_kind : {"exact", "penalised", "none"}
     intercept_scaling : float
         Value of the constant feature behind a penalised intercept.
     class_weight : dict, "balanced" or None
-    primal, dual : ndarray of shape (k,), or (1,) where all classes are one problem, or None
+    primal, dual : ndarray of shape (k,), or (1,) if the classes were trained jointly, or None
         Certificates of the problems, on the training data.
     status : tuple of str
         How the run of each problem ended.
     solver : str
-        What trained it; LIBLINEAR's ``solver_type`` if LIBLINEAR did.
+        The solver; for a model trained by LIBLINEAR, its ``solver_type``.
     feature_names : tuple of str or None
     version : str
-        Of the widemargin that trained it; empty if none did.
+        Version of widemargin that trained the model; empty if it was trained elsewhere.
 
     Examples
     --------
@@ -117,30 +128,31 @@ class LinearModel:
         k = self.coef.shape[0]
         if self.intercept.shape != (k,):
             raise ValueError(f"intercept has shape {self.intercept.shape}, coef has {k} rows")
-        if self.classes.ndim != 1 or self.classes.size < 2:
-            raise ValueError("a model has at least two classes")
-        if len(set(self.classes.tolist())) != self.classes.size:
-            raise ValueError("a class is named twice")
-        if k != self.classes.size and not (k == 1 and self.classes.size == 2):
-            raise ValueError(f"{self.classes.size} classes do not go with {k} rows of coef")
+        _check_classes(self.classes, k)
         if not (np.isfinite(self.coef).all() and np.isfinite(self.intercept).all()):
             raise ValueError("a weight is not finite")
-        if not all(isinstance(text, str) for text in (self.loss, self.solver, self.version)):
-            raise ValueError("loss, solver and version must be strings")
-        if self.multi_class not in ("ovr", *RULES):
-            raise ValueError(f"multi_class is {self.multi_class!r}")
-        if self.intercept_kind not in INTERCEPTS:
-            raise ValueError(f"intercept_kind is {self.intercept_kind!r}")
-        if not self.intercept_scaling > 0.0 or not np.isfinite(self.intercept_scaling):
-            raise ValueError("intercept_scaling must be positive")
-        if self.C is not None and not (self.C > 0.0 and np.isfinite(self.C)):
-            raise ValueError("C must be positive")
+        self._check_training()
         for name in ("primal", "dual"):
             value = getattr(self, name)
             if value is not None and value.shape != (self.problems,):
                 raise ValueError(f"{name} has shape {value.shape}, coef has {k} rows")
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(f"{len(self.feature_names)} names for {self.n_features} features")
+
+    def _check_training(self) -> None:
+        if not all(isinstance(text, str) for text in (self.loss, self.solver, self.version)):
+            raise ValueError("loss, solver and version must be strings")
+        for name, known in (("multi_class", ALL_RULES), ("intercept_kind", INTERCEPTS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}")
+        if len(self.status) not in (0, self.problems):
+            raise ValueError(f"status has {len(self.status)} entries for {self.problems} problems")
+        if not all(isinstance(text, str) for text in self.status):
+            raise ValueError("status must be strings")
+        if not 0.0 < self.intercept_scaling < np.inf:
+            raise ValueError("intercept_scaling must be positive")
+        if self.C is not None and not 0.0 < self.C < np.inf:
+            raise ValueError("C must be positive")
 
     @property
     def n_features(self) -> int:
@@ -149,12 +161,12 @@ class LinearModel:
 
     @property
     def problems(self) -> int:
-        """Number of problems that were solved: one a row of ``coef``, or one for all classes."""
+        """Number of problems that were solved: one per row of ``coef``, or one for all classes."""
         return int(self.coef.shape[0]) if self.multi_class == "ovr" else 1
 
     @property
     def certificates(self) -> list[Certificate]:
-        """What was proven of each problem; empty if nothing was."""
+        """The certificate of each problem; empty if there are none."""
         if self.primal is None or self.dual is None:
             return []
         return [
@@ -164,14 +176,15 @@ class LinearModel:
     def decision_function(self, X: Any) -> Vector:
         """Return the scores w·x + b: shape (n,) if ``coef`` has one row, else (n, k).
 
-        A frame must have the columns that the model was trained on, in their order.
+        A data frame must have the columns that the model was trained on, in the same order.
         """
         names = tuple(map(str, getattr(X, "columns", ())))
         if self.feature_names is not None and names and names != self.feature_names:
             raise ValueError(
-                "the columns of X are not those that the model was trained on, in their order: "
-                "take X[list(model.feature_names)]"
+                "the columns of X differ from those the model was trained on, or in their order: "
+                "pass X[list(model.feature_names)]"
             )
+        check_consistent(X)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[1] != self.n_features:
             raise ValueError(
@@ -185,42 +198,30 @@ class LinearModel:
         return self.classes_of(self.decision_function(X))
 
     def classes_of(self, scores: Vector) -> NDArray[Any]:
-        """Return the class that each row of scores stands for."""
+        """Return the class that each row of scores predicts."""
         places = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes[places]
 
     def probabilities_of(self, scores: Vector) -> Vector:
-        """Return probabilities, one column a class, from the scores of a logistic model."""
-        if self.loss != "logistic":
+        """Return probabilities, one column per class, from the scores of a logistic model."""
+        if not gives_probabilities(self.loss):
             raise ValueError(
                 f"only the logistic loss gives probabilities; the model's loss is {self.loss}"
             )
-        return probabilities(scores)
+        return probabilities(scores, joint=self.multi_class != "ovr")
 
     def to_estimator(self) -> LinearClassifier:
         """Return a fitted `LinearSVC` or `LogisticRegression`.
 
-        Its classes are sorted, as scikit-learn expects; the dual variables are not part of a model,
-        so ``dual_coef_`` has no columns. With ``warm_start=True`` a fit goes on from the weights.
+        Its classes are sorted, as scikit-learn expects. A model has no dual variables, so
+        ``dual_coef_`` has no columns. With ``warm_start=True`` a fit continues from the weights.
         """
+        estimator = self._unfitted()
         k = self.coef.shape[0]
-        if self.loss not in LOSSES or k != (1 if self.classes.size == 2 else self.classes.size):
-            raise ValueError(f"no estimator here trains a model of the kind {self.loss!r}")
-        settings: dict[str, Any] = {
-            "C": 1.0 if self.C is None else self.C,
-            "fit_intercept": {"exact": True, "none": False}.get(self.intercept_kind, "penalised"),
-            "intercept_scaling": self.intercept_scaling,
-            "class_weight": self.class_weight,
-        }
-        estimator: LinearClassifier = (
-            LogisticRegression(**settings)
-            if self.loss == "logistic"
-            else LinearSVC(self.loss, multi_class=self.multi_class, **settings)
-        )
         order = np.argsort(self.classes)
         sign = -1.0 if k == 1 and order[0] == 1 else 1.0
         rows = np.zeros(1, dtype=np.intp) if k == 1 else order
-        # One certificate a row, or one for all of them.
+        # One certificate per row, or one for all of them.
         solved = rows if self.multi_class == "ovr" else np.zeros(1, dtype=np.intp)
         unknown = np.full(solved.size, np.nan)
         estimator.classes_ = self.classes[order]
@@ -229,16 +230,34 @@ class LinearModel:
         estimator.n_features_in_ = self.n_features
         estimator.dual_coef_ = np.empty((k, 0))
         estimator.support_ = np.empty(0, dtype=np.intp)
+        estimator.n_support_ = np.zeros(self.classes.size, dtype=np.intp)
         estimator.primal_ = unknown if self.primal is None else self.primal[solved]
         estimator.dual_ = unknown if self.dual is None else self.dual[solved]
+        estimator.rounding_ = np.zeros(solved.size)
         estimator.n_iter_ = np.zeros(solved.size, dtype=np.intp)
-        estimator.status_ = [self.status[p] for p in solved] if self.status else []
-        estimator.status_ = estimator.status_ or ["loaded"] * solved.size
+        status = self.status or ("loaded",) * self.problems
+        estimator.status_ = [status[place] for place in solved]
         estimator.history_ = [{} for _ in solved]
         estimator.solver_ = self.solver
         if self.feature_names is not None:
             estimator.feature_names_in_ = np.array(self.feature_names, dtype=object)
         return estimator
+
+    def _unfitted(self) -> LinearClassifier:
+        """Return the estimator that trains models of this kind, with its arguments set."""
+        k = 1 if self.classes.size == 2 else self.classes.size
+        if self.loss not in LOSSES or self.coef.shape[0] != k:
+            raise ValueError(f"no estimator here trains a model of the kind {self.loss!r}")
+        settings: dict[str, Any] = {
+            "C": 1.0 if self.C is None else self.C,
+            "fit_intercept": {"exact": True, "none": False}.get(self.intercept_kind, "penalised"),
+            "intercept_scaling": self.intercept_scaling,
+            "class_weight": self.class_weight,
+        }
+        if gives_probabilities(self.loss):
+            rule = default_rule(self.loss) if self.classes.size == 2 else self.multi_class
+            return LogisticRegression(multi_class=rule, **settings)
+        return LinearSVC(self.loss, multi_class=self.multi_class, **settings)
 
 
 def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
@@ -259,14 +278,14 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
     if not isinstance(estimator, LinearScores):
         kind = type(estimator)
         raise TypeError(
-            "a model is made from a fitted linear estimator of widemargin (of a pipeline, the last "
-            f"step); got {kind.__module__.split('.')[0]}'s {kind.__name__}"
+            "expected a fitted linear estimator of widemargin (of a pipeline, its last step); got "
+            f"{kind.__module__.split('.')[0]}'s {kind.__name__}"
         )
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     weight = estimator.class_weight
     return LinearModel(
-        coef=estimator.coef_,
+        coef=estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_,
         intercept=estimator.intercept_,
         classes=estimator.classes_,
         class_weight=dict(weight) if isinstance(weight, dict) else weight,

@@ -1,4 +1,4 @@
-r"""The package's own model format: one file, no code in it, checked before it is believed.
+r"""The package's own model format: one file that contains no code and is fully checked.
 
 =================  ============================================================================
 8 bytes            ``\x89WIDEMG\n``
@@ -8,7 +8,7 @@ r"""The package's own model format: one file, no code in it, checked before it i
 h bytes            header: JSON in UTF-8, padded with blanks so that the arrays start at a
                    multiple of 64
 arrays             raw, little-endian, C order, in the order of the header's ``arrays``
-32 bytes           SHA-256 of all that comes before
+32 bytes           SHA-256 of everything before
 =================  ============================================================================
 """
 
@@ -41,7 +41,7 @@ _DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1",
 def save_model(model: LinearScores | LinearModel, path: str | os.PathLike[str]) -> None:
     """Write a model in the package's own format.
 
-    The file is written under a temporary name and renamed, so that a reader never sees half of it.
+    The file is written under a temporary name and renamed, so that no reader sees half of it.
 
     Parameters
     ----------
@@ -62,6 +62,27 @@ def save_model(model: LinearScores | LinearModel, path: str | os.PathLike[str]) 
     'squared_hinge'
     """
     model = model_of(model)
+    header, arrays = _contents(model, path)
+    header["arrays"] = [
+        {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
+        for name, array in arrays.items()
+    ]
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (-(_PREAMBLE.size + len(text)) % _ALIGNMENT)
+    size = _PREAMBLE.size + len(text) + sum(a.nbytes for a in arrays.values()) + _DIGEST
+    digest = hashlib.sha256()
+    with replacing(path) as file:
+        parts: list[Any] = [_PREAMBLE.pack(MAGIC, SCHEMA, len(text), size), text]
+        for part in (*parts, *map(np.ascontiguousarray, arrays.values())):
+            digest.update(part)
+            file.write(part)
+        file.write(digest.digest())
+
+
+def _contents(
+    model: LinearModel, path: str | os.PathLike[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a model's file."""
     arrays: dict[str, NDArray[Any]] = {"coef": model.coef, "intercept": model.intercept}
     if model.primal is not None and model.dual is not None:
         arrays |= {"primal": model.primal, "dual": model.dual}
@@ -86,22 +107,7 @@ def save_model(model: LinearScores | LinearModel, path: str | os.PathLike[str]) 
         header["classes_are_objects"] = model.classes.dtype.kind == "O"
     else:
         arrays["classes"] = model.classes
-    arrays = {name: _little_endian(name, array, path) for name, array in arrays.items()}
-    header["arrays"] = [
-        {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
-        for name, array in arrays.items()
-    ]
-
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
-    text += b" " * (-(_PREAMBLE.size + len(text)) % _ALIGNMENT)
-    size = _PREAMBLE.size + len(text) + sum(a.nbytes for a in arrays.values()) + _DIGEST
-    digest = hashlib.sha256()
-    with replacing(path) as file:
-        parts: list[Any] = [_PREAMBLE.pack(MAGIC, SCHEMA, len(text), size), text]
-        for part in (*parts, *map(np.ascontiguousarray, arrays.values())):
-            digest.update(part)
-            file.write(part)
-        file.write(digest.digest())
+    return header, {name: _little_endian(name, array, path) for name, array in arrays.items()}
 
 
 def load_model(path: str | os.PathLike[str]) -> LinearModel:
@@ -118,57 +124,46 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     Raises
     ------
     ModelFormatError
-        If the file is something else, of a newer schema, cut short or damaged.
+        If the file is not a model, has a newer schema, is truncated or corrupt.
     """
     with open(path, "rb") as file:
         start = file.read(_PREAMBLE.size)
-        if not start or start[: len(MAGIC)] != MAGIC[: len(start)]:
-            hint = "; load_liblinear reads LIBLINEAR's" if start.startswith(b"solver_type") else ""
-            raise ModelFormatError(path, f"this is not a widemargin model{hint}")
-        if len(start) >= 12:
-            schema = struct.unpack_from("<I", start, 8)[0]
-            if schema != SCHEMA:
-                raise ModelFormatError(
-                    path,
-                    f"the model has schema {schema}; this version of widemargin reads schema "
-                    f"{SCHEMA}" + (": install a newer one" if schema > SCHEMA else ""),
-                )
         actual = os.fstat(file.fileno()).st_size
-        if len(start) < _PREAMBLE.size:
-            raise ModelFormatError(path, f"the file is cut short: it ends after {actual} bytes")
-        _, _, header_length, size = _PREAMBLE.unpack(start)
-        if actual < size:
-            raise ModelFormatError(path, f"the file is cut short: it has {actual} of {size} bytes")
-        if actual > size or size < _PREAMBLE.size + header_length + _DIGEST:
-            raise ModelFormatError(
-                path, f"the file is damaged: it should have {size} bytes and has {actual}"
-            )
+        reason = _preamble_fault(start, actual)
+        if reason is not None:
+            raise ModelFormatError(path, reason)
         content = start + file.read()
     body = memoryview(content)[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:]:
-        raise ModelFormatError(path, "the file is damaged: its checksum does not match")
+        raise ModelFormatError(path, "the file is corrupt: its checksum does not match")
     try:
-        return _parse(body[_PREAMBLE.size :], header_length)
+        return _parse(body[_PREAMBLE.size :], _PREAMBLE.unpack(start)[2])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFormatError(path, f"the file's content makes no sense: {error}") from error
+        raise ModelFormatError(path, f"the file's content is invalid: {error}") from error
+
+
+def _preamble_fault(start: bytes, actual: int) -> str | None:
+    """Say what is wrong with a file of `actual` bytes that starts so, or None."""
+    if not start or start[: len(MAGIC)] != MAGIC[: len(start)]:
+        hint = "; load_liblinear reads LIBLINEAR's" if start.startswith(b"solver_type") else ""
+        return f"this is not a widemargin model{hint}"
+    schema = struct.unpack_from("<I", start, 8)[0] if len(start) >= 12 else SCHEMA
+    if schema != SCHEMA:
+        hint = ": install a newer one" if schema > SCHEMA else ""
+        return f"the model has schema {schema}; this widemargin reads schema {SCHEMA}{hint}"
+    if len(start) < _PREAMBLE.size:
+        return f"the file is truncated: it ends after {actual} bytes"
+    _, _, header_length, size = _PREAMBLE.unpack(start)
+    if actual < size:
+        return f"the file is truncated: it has {actual} of {size} bytes"
+    if actual > size or size < _PREAMBLE.size + header_length + _DIGEST:
+        return f"the file is corrupt: it should have {size} bytes and has {actual}"
+    return None
 
 
 def _parse(body: memoryview, header_length: int) -> LinearModel:
     header = json.loads(bytes(body[:header_length]).decode())
-    arrays: dict[str, NDArray[Any]] = {}
-    position = header_length
-    for entry in header.pop("arrays"):
-        dtype, shape = entry["dtype"], entry["shape"]
-        if dtype not in _DTYPES or any(not isinstance(n, int) or n < 0 for n in shape):
-            raise ValueError(f"array {entry['name']!r} of {dtype!r}, shape {shape}")
-        count = math.prod(shape)
-        end = position + count * np.dtype(dtype).itemsize
-        if end > len(body):
-            raise ValueError(f"array {entry['name']!r} does not fit into the file")
-        arrays[entry["name"]] = np.frombuffer(body[position:end], dtype=dtype).reshape(shape)
-        position = end
-    if position != len(body):
-        raise ValueError("bytes are left over")
+    arrays = _arrays(header.pop("arrays"), body[header_length:])
     as_objects = header.pop("classes_are_objects", False)
     classes = header.pop("classes", None)
     if classes is None:
@@ -189,8 +184,25 @@ def _parse(body: memoryview, header_length: int) -> LinearModel:
     )
 
 
+def _arrays(entries: Any, body: memoryview) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    position = 0
+    for entry in entries:
+        name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
+        if dtype not in _DTYPES or any(not isinstance(n, int) or n < 0 for n in shape):
+            raise ValueError(f"array {name!r} of {dtype!r}, shape {shape}")
+        end = position + math.prod(shape) * np.dtype(dtype).itemsize
+        if end > len(body):
+            raise ValueError(f"array {name!r} does not fit into the file")
+        arrays[name] = np.frombuffer(body[position:end], dtype=dtype).reshape(shape)
+        position = end
+    if position != len(body):
+        raise ValueError("bytes are left over")
+    return arrays
+
+
 def _weights_out(weights: Any, path: str | os.PathLike[str]) -> Any:
-    """Return pairs instead of a dict: JSON's keys are strings, labels need not be."""
+    """Return pairs instead of a dict: JSON's keys are strings, labels may be numbers."""
     if not isinstance(weights, dict):
         return weights
     labels = [key.item() if isinstance(key, np.generic) else key for key in weights]

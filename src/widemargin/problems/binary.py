@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows, largest_curvature
-from widemargin.kernels import core
+from widemargin.data.training_set import TrainingSet
+from widemargin.instruction_sets import core
+from widemargin.linalg.power_iteration import largest_eigenvalue
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.losses import Loss
+from widemargin.problems.losses import DualSums, Loss
+from widemargin.problems.margins import Bound, OfMargins
+from widemargin.problems.problem import OnRows
+from widemargin.problems.rounding import (
+    ACCURACY,
+    ScoreError,
+    Size,
+    combination_error,
+    half_square_error,
+    upper_norm,
+)
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryProblem:
+class BinaryProblem(OfMargins, OnRows):
     """A loss over labelled, weighted rows.
 
     Attributes
@@ -36,15 +47,20 @@ class BinaryProblem:
 
     kind: ClassVar[str] = "binary problems"
 
-    rows: Rows
     y: Vector
     cost: Vector
     loss: Loss
     free_intercept: bool
 
-    def watched(self, checkpoint: Callable[[], None]) -> BinaryProblem:
-        """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
+    @classmethod
+    def of(cls, data: TrainingSet, positive: int, loss: Loss) -> BinaryProblem:
+        """State the problem of one class against the rest."""
+        return cls(data.rows, data.signs(positive), data.cost, loss, data.free_intercept)
+
+    @cached_property
+    def core(self) -> core.BinaryCore:
+        """The compiled kernels on this problem's arrays."""
+        return core.BinaryCore(self.rows.view, self.loss.name, self.y, self.cost)
 
     def cold_point(self) -> Point:
         """Return w = 0, b = 0, α = 0."""
@@ -65,8 +81,9 @@ class BinaryProblem:
         return 0.5 * float(w @ w) + self.loss.total(self.y, self.cost, scores, b)
 
     def primal_at(self, w: Vector, b: float) -> float:
-        """Return P at any weights and intercept, from one pass over the data."""
-        return self.primal(w, b, self.rows.scores(w))
+        """Return P at any weights and intercept, from above, rounding included."""
+        bound = self._compensated_primal(w, b if self.free_intercept else 0.0)
+        return bound.upper
 
     def dual(self, alpha: Vector, combination: Vector) -> float:
         """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
@@ -76,9 +93,7 @@ class BinaryProblem:
         """Return the point with these weights and the dual variables that belong to them."""
         scores = self.rows.scores(w)
         b = b if self.free_intercept else 0.0
-        if self.loss.smooth:
-            return Point(w, b, self.loss.terms(self.y, self.cost, scores, b)[0])
-        return Point(w, b, np.where(self.y * (scores + b) < 1.0, self.cost, 0.0))
+        return Point(w, b, self.loss.duals(self.y, self.cost, scores, b))
 
     @property
     def diagonal(self) -> Vector:
@@ -92,65 +107,111 @@ class BinaryProblem:
 
     def largest_curvature(self, seed: int) -> float:
         """Return σ₁(X)², raised by one percent."""
-        return largest_curvature(self.rows, seed)
+        rows, ones = self.rows, np.ones(self.rows.count)
+        return 1.01 * largest_eigenvalue(
+            lambda v: rows.curvature_product(ones, v, 0.0)[0], rows.weights, seed
+        )
 
-    def feasible(self, alpha: Vector) -> Vector:
-        """Return the dual-feasible point nearest to α."""
-        if not self.free_intercept:
-            return self.loss.clip(alpha, self.cost)
-        feasible = alpha.copy()
-        core.project_box_equality(feasible, self.y, self.loss.upper(self.cost))
-        return feasible
+    @cached_property
+    def scale(self) -> Size:
+        """Magnitudes of the rows."""
+        return Size(
+            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
+        )
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
 
         α is projected onto the dual's feasible set and scaled by the factor that raises D most;
-        b becomes the best intercept for w. One pass over the data.
+        b becomes the best intercept for w. One pass over the data, and another in compensated sums
+        where rounding would cost more than `accuracy`.
         """
         # 1) a feasible dual point, and everything the data have to say about (w, α)
         alpha = self.feasible(point.alpha)
-        scores, combination = self.rows.scores_and_combination(point.w, alpha, self.y)
-        # 2) primal value, at the best intercept
-        # Without a free intercept there is none, whatever the point brings along.
-        b = point.b if self.free_intercept else 0.0
-        if self.free_intercept:
-            best = self.loss.best_intercept(self.y, self.cost, scores, b)
-            if self.loss.total(self.y, self.cost, scores, best) < self.loss.total(
-                self.y, self.cost, scores, b
-            ):
-                b = best
-        primal = self.primal(point.w, b, scores)
+        scores, v = self.rows.scores_and_combination(point.w, alpha, self.y)
+        # 2) dual variables at their best multiple
+        alpha, v, sums = self._scaled(alpha, v)
+        # 3) both values, and what rounding can be worth
+        b, primal = self._primal_bound(point.w, point.b, scores)
         del scores
-        # 3) dual value, at the best multiple of α
-        dual = self.dual(alpha, combination)
-        scale = self._best_scale(alpha, combination)
-        if scale != 1.0:
-            alpha *= scale
-            value = self.dual(alpha, scale * combination)
-            if value > dual:
-                alpha, dual = self.loss.clip(alpha, self.cost), value
-            else:
-                alpha = self.feasible(point.alpha)
-        if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
-            raise RuntimeError(
-                f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
-            )
-        return Point(point.w, b, alpha), Certificate(primal, dual)
+        dual = self._dual_bound(sums, v, False)
+        proof = self._proof(primal, dual, sums, accuracy)
+        allowed = accuracy * abs(primal.value)
+        if proof.rounding > allowed and not primal.value - dual.value > 20.0 * allowed:
+            primal = self._compensated_primal(point.w, b)
+            dual = self._dual_bound(sums, self.rows.compensated_combination(alpha, self.y), True)
+            better = self._proof(primal, dual, sums, accuracy)
+            proof = min(proof, better, key=lambda known: known.gap)
+        return Point(point.w, b, alpha), proof
 
-    def _best_scale(self, alpha: Vector, combination: Vector) -> float:
-        """Return argmax over t of D(tα): closed form for both hinges, one for the logistic loss."""
-        linear = float(alpha.sum())
-        quadratic = float(combination @ combination)
-        if self.loss.name == "logistic" or linear <= 0.0:
-            return 1.0
-        if self.loss.name == "squared_hinge":
-            # dual_total is Σ α − Σ α²/(4c)
-            quadratic += 2.0 * (linear - self.loss.dual_total(alpha, self.cost))
-        if quadratic <= 0.0:
-            return 1.0
-        scale = linear / quadratic
-        if self.loss.bounded and scale > 1.0:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scale = min(scale, 1.0 / float(np.nanmax(alpha / self.cost)))
-        return scale
+    def with_duals(self, certificate: Certificate, alpha: Vector) -> Certificate:
+        """Return a certificate with what other dual variables, in their ranges, prove."""
+        sums = self.loss.dual_sums(self.y, self.cost, alpha)
+        dual = self._dual_bound(sums, self.rows.combine(alpha, self.y), False)
+        proof = self._proof(Bound(certificate.primal, 0.0), dual, sums, ACCURACY)
+        rounding = max(certificate.rounding, proof.rounding)
+        return Certificate(certificate.primal, proof.dual, rounding)
+
+    def _scaled(self, alpha: Vector, v: Vector) -> tuple[Vector, Vector, DualSums]:
+        """Return α, its combination and its sums at the multiple that raises D most."""
+        sums, squared = self.loss.dual_sums(self.y, self.cost, alpha), float(v @ v)
+        scale = self.loss.best_scale(alpha, self.cost, sums, squared)
+        if scale != 1.0:
+            other = self.loss.clip(scale * alpha, self.cost)
+            there = self.loss.dual_sums(self.y, self.cost, other)
+            if there.value - 0.5 * scale * scale * squared > sums.value - 0.5 * squared:
+                return other, scale * v, there
+        return alpha, v, sums
+
+    def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
+        """Return the best intercept at hand and P there."""
+        squared, size = float(w @ w), self.scale
+        length = upper_norm(squared, w.size)
+        best, known = np.inf, Bound(np.inf, 0.0)
+        for candidate in self.best_intercept(scores, b):
+            at, error = self.rows.intercept_here(w, candidate)
+            # Of a second one it is enough to know that it is no better.
+            if known.value < np.inf:
+                total = self.loss.total(self.y, self.cost, scores, at)
+                if total >= known.value:
+                    continue
+            about = ScoreError.plain(size, length, at, error)
+            sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
+            best, known = candidate, self.loss_bound(sums, size, about)
+        return best, _with_weights(known, squared, w.size)
+
+    def _compensated_primal(self, w: Vector, b: float) -> Bound:
+        """Return P at an intercept from scores in compensated sums."""
+        squared, size = float(w @ w), self.scale
+        at, low, error = self.rows.exact_intercept_here(w, b)
+        scores = self.rows.compensated_scores(w, (at, low))
+        about = ScoreError.compensated(size, upper_norm(squared, w.size), at, error)
+        spread = upper_norm(float(scores @ scores), scores.size)
+        sums = self.loss.sums(self.y, self.cost, scores, 0.0, about.reach(size, spread))
+        return _with_weights(self.loss_bound(sums, size, about, spread), squared, w.size)
+
+    def _dual_bound(self, sums: DualSums, v: Vector, compensated: bool) -> Bound:
+        """Return D, but for the residual of a free intercept."""
+        squared, size = float(v @ v), self.scale
+        own = upper_norm(squared, v.size)
+        norm = upper_norm(sums.squares, size.count)
+        off = combination_error(size, norm, compensated, own)
+        value, allowance = self.dual_term_bound(sums)
+        return Bound(value - 0.5 * squared, allowance + half_square_error(squared, size.width, off))
+
+    def _proof(self, primal: Bound, dual: Bound, sums: DualSums, accuracy: float) -> Certificate:
+        """Return the certificate, the residual of a free intercept priced."""
+        residual, upper = self.residual_of(sums), primal.value + primal.allowance
+        price = 0.0
+        if residual > 0.0:
+            norm = float(np.sqrt(2.0 * upper)) * (1.0 + 1e-6)
+            price = self.price_of(residual, norm, self.rows.frobenius)
+            if price > 0.1 * accuracy * upper:
+                longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
+                price = self.price_of(residual, norm, longest)
+        return Certificate.bounds(*primal, dual.value, dual.allowance + price)
+
+
+def _with_weights(loss: Bound, squared: float, count: int) -> Bound:
+    """Return the bound of ½‖w‖² plus losses."""
+    return Bound(0.5 * squared + loss.value, loss.allowance + half_square_error(squared, count))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from widemargin.problems.rounding import UNIT, or_infinite
 
 Weights: TypeAlias = NDArray[np.float64]
 Intercept: TypeAlias = Any
@@ -17,14 +21,20 @@ Duals: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Certificate:
-    """Primal and dual value of an answer; the optimum lies between them.
+    """Bounds that the optimum lies between, rounding included.
+
+    Both are statements about real numbers: the data, the costs, the weights and the dual variables
+    are floating-point numbers, hence exact, and what rounding could have done while they were
+    multiplied and added has been added to `primal` and taken from `dual`.
 
     Attributes
     ----------
     primal : float
-        Objective P at the weights.
+        At least the objective P(w, b) at the weights and the intercept.
     dual : float
-        Dual objective D at a feasible dual point: a lower bound on every objective.
+        At most the lowest objective of all: the dual objective D at a feasible dual point.
+    rounding : float
+        The part of the gap that only allows for rounding.
 
     Examples
     --------
@@ -35,16 +45,58 @@ class Certificate:
 
     primal: float
     dual: float
+    rounding: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def bounds(cls, primal: float, above: float, dual: float, below: float) -> Certificate:
+        """Return the certificate of two computed values, each with what rounding can be worth.
+
+        Values that are not numbers bound nothing.
+        """
+        # The last additions round, too.
+        upper = or_infinite(primal + above * (1.0 + 8.0 * UNIT) + 4.0 * UNIT * abs(primal), np.inf)
+        lower = or_infinite(dual - below * (1.0 + 8.0 * UNIT) - 4.0 * UNIT * abs(dual), -np.inf)
+        if lower > upper:
+            raise RuntimeError(
+                f"inconsistent certificate: dual {lower!r} above primal {upper!r}; please report it"
+            )
+        return cls(upper, lower, or_infinite(above + below, np.inf))
+
+    @classmethod
+    def of_kernel(cls, primal: float, above: float, dual: float, below: float) -> Certificate:
+        """Return the same; raise an error where only an indefinite kernel explains D above P."""
+        if dual - below > primal + above + 1e-7 * (abs(primal) + abs(dual)):
+            raise ValueError(
+                f"dual {dual!r} above primal {primal!r}: the kernel is not positive semidefinite"
+            )
+        return cls.bounds(primal, above, min(dual, primal + above), below)
+
+    @classmethod
+    def of_sum(cls, parts: Sequence[Certificate]) -> Certificate:
+        """Return the certificate of a sum of objectives with a certificate each."""
+        if len(parts) == 1:
+            return parts[0]
+        # A sum that is rounded once may be rounded the wrong way.
+        primal = np.nextafter(math.fsum(part.primal for part in parts), np.inf)
+        dual = np.nextafter(math.fsum(part.dual for part in parts), -np.inf)
+        return cls(float(primal), float(dual), math.fsum(part.rounding for part in parts))
 
     @property
     def gap(self) -> float:
         """P − D: no weights have an objective lower than P by more than this."""
-        return max(self.primal - self.dual, 0.0)
+        return self.primal - self.dual
 
     @property
     def relative_gap(self) -> float:
         """The gap divided by P: the figure that ``tol`` is compared with."""
-        return self.gap / self.primal if self.primal > 0.0 else (0.0 if self.gap == 0.0 else np.inf)
+        if self.primal > 0.0:
+            return self.gap / self.primal if self.primal < np.inf else np.inf
+        return 0.0 if self.gap == 0.0 else np.inf
+
+    def is_spoilt(self, tol: float) -> bool:
+        """Whether `tol` is missed because of rounding, which alone takes up more than that."""
+        allowed = tol * self.primal
+        return self.gap > allowed >= self.gap - self.rounding and self.rounding > allowed
 
     def __str__(self) -> str:
         return (

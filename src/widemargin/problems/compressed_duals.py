@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
+from widemargin.problems.rounding import exact_sums, exact_sums_error, growth
 
 Vector = NDArray[np.float64]
 
@@ -49,8 +50,25 @@ class CompressedDuals(NamedTuple):
 
 def residual_of(beta: CompressedDuals, label: NDArray[np.int32], classes: int) -> Vector:
     """Return r_j = Σ_i ([y_i = j] Σ_l β_il − [y_i ≠ j] β_ij): zero if intercepts are free."""
-    given = np.bincount(label[beta.owners], beta.values, classes)
-    return np.asarray(given - np.bincount(beta.classes, beta.values, classes), dtype=np.float64)
+    places = np.concatenate([label[beta.owners], beta.classes])
+    return exact_sums(places, np.concatenate([beta.values, -beta.values]), classes)[0]
+
+
+def residual_error(beta: CompressedDuals) -> float:
+    """Return how far an entry of `residual_of` can be off."""
+    return exact_sums_error(2 * beta.values.size, 2.0 * float(beta.values.sum()))
+
+
+def kept_in_sum(beta: CompressedDuals, cost: Vector) -> None:
+    """Lower rows with several entries, in place, until their exact sums are at most the costs."""
+    counts = np.diff(beta.pointers)
+    sums = np.bincount(beta.owners, beta.values, counts.size)
+    share = growth(counts + 6.0)
+    over = (counts > 1) & (sums * (1.0 + share) > cost)
+    if over.any():
+        factor = np.ones(counts.size)
+        factor[over] = cost[over] / sums[over] * (1.0 - 2.0 * share[over])
+        beta.values[:] *= np.minimum(factor, 1.0)[beta.owners]
 
 
 def without_residual(beta: CompressedDuals, label: NDArray[np.int32], classes: int) -> Vector:

@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.gram import Gram
-from widemargin.kernels import core
+from widemargin.data.training_set import TrainingSet
+from widemargin.linalg.power_iteration import largest_eigenvalue
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.kernel_products import Products
 from widemargin.problems.losses import Loss
+from widemargin.problems.margins import Bound, OfMargins
+from widemargin.problems.problem import OnKernel
+from widemargin.problems.rounding import ACCURACY, Size, upper_norm
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class KernelProblem:
+class KernelProblem(OfMargins, OnKernel):
     """min ½‖w‖² + Σ c_i ℓ(y_i (w·φ(x_i) + b)) with φ the feature map of a kernel.
 
     A point's ``w`` holds coefficients u over the examples: the weights are Σ u_j φ(x_j), their
     scores K u and their squared norm uᵀK u.
     """
 
-    gram: Gram
     y: Vector
     cost: Vector
     loss: Loss
     free_intercept: bool
     kind: ClassVar[str] = "kernel problems"
 
-    def watched(self, checkpoint: Callable[[], None]) -> KernelProblem:
-        """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, gram=self.gram.watched(checkpoint))
+    @classmethod
+    def of(cls, data: TrainingSet, gram: Gram, positive: int, loss: Loss) -> KernelProblem:
+        """State the problem of one class against the rest."""
+        return cls(gram, data.signs(positive), data.cost, loss, data.free_intercept)
 
     def cold_point(self) -> Point:
         """Return the zero point."""
         n = self.gram.count
         return Point(np.zeros(n), 0.0, np.zeros(n))
-
-    @property
-    def diagonal(self) -> Vector:
-        """The diagonal of K."""
-        return self.gram.diagonal
 
     def image(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the coefficients yα of dual variables, and their scores."""
@@ -53,35 +53,63 @@ class KernelProblem:
 
     def largest_curvature(self, seed: int) -> float:
         """Return the largest eigenvalue of K, raised by one percent."""
-        return self.gram.largest_curvature(seed)
+        return 1.01 * largest_eigenvalue(self.gram.multiply, self.gram.count, seed)
 
-    def feasible(self, alpha: Vector) -> Vector:
-        """Return the dual-feasible point nearest to α."""
-        if not self.free_intercept:
-            return self.loss.clip(alpha, self.cost)
-        feasible = np.array(alpha, dtype=np.float64)
-        core.project_box_equality(feasible, self.y, self.loss.upper(self.cost))
-        return feasible
+    @cached_property
+    def scale(self) -> Size:
+        """Magnitudes of the examples in feature space."""
+        sizes, n = self.gram.sizes, self.gram.count
+        return Size(upper_norm(float(sizes @ sizes), n), 2.0 * n, n, n)
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
-        """Turn any point into a feasible one and compute its certificate from the data."""
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the kernel matrix.
+
+        The matrix is taken as it is; where rounding would cost more than `accuracy`, products with
+        it are computed again in extended precision, if the machine has it.
+        """
         alpha = self.feasible(np.asarray(point.alpha, dtype=np.float64))
-        coefficients, scores = self.image(alpha)
-        dual = self.loss.dual_total(alpha, self.cost) - 0.5 * float(coefficients @ scores)
         w = np.asarray(point.w, dtype=np.float64)
-        if not np.array_equal(w, coefficients):
-            scores = self.gram.multiply(w)
-        norm = max(float(w @ scores), 0.0)
-        b = float(point.b) if self.free_intercept else 0.0
-        if self.free_intercept:
-            best = self.loss.best_intercept(self.y, self.cost, scores, b)
-            if self.loss.total(self.y, self.cost, scores, best) < self.loss.total(
-                self.y, self.cost, scores, b
-            ):
-                b = best
-        primal = 0.5 * norm + self.loss.total(self.y, self.cost, scores, b)
-        if dual > primal + 1e-7 * (abs(primal) + abs(dual)):
-            raise ValueError(
-                f"dual {dual!r} above primal {primal!r}: the kernel is not positive semidefinite"
+        b, proof = self._judged(w, float(point.b), alpha, Products(self.gram))
+        allowed = accuracy * abs(proof.primal)
+        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+            exact = Products(self.gram, extended=True)
+            b, better = self._judged(w, b, alpha, exact)
+            proof = better if better.gap < proof.gap else proof
+        return Point(w, b, alpha), proof
+
+    def _judged(
+        self, w: Vector, b: float, alpha: Vector, products: Products
+    ) -> tuple[float, Certificate]:
+        """Return the best intercept and the certificate, from one kind of products."""
+        coefficients = self.y * alpha
+        scores = products.times(coefficients)
+        dual_quadratic = products.quadratic(coefficients, scores)
+        sums = self.loss.dual_sums(self.y, self.cost, alpha)
+        if np.array_equal(w, coefficients):
+            quadratic = dual_quadratic
+        else:
+            scores = products.times(w)
+            quadratic = products.quadratic(w, scores)
+        # 1) the primal value, at the best intercept
+        length = (1.0 + 1e-6) * float(np.abs(w) @ self.gram.sizes)
+        best, loss = 0.0, Bound(np.inf, 0.0)
+        for candidate in self.best_intercept(scores, b):
+            about = products.error(self.scale, length, candidate)
+            reach = about.reach(self.scale)
+            at = self.loss_bound(
+                self.loss.sums(self.y, self.cost, scores, candidate, reach), self.scale, about
             )
-        return Point(w, b, alpha), Certificate(primal, min(dual, primal))
+            if at.value < loss.value:
+                best, loss = candidate, at
+        half = 0.5 * max(quadratic.value, 0.0)
+        upper = half + loss.value + 0.5 * quadratic.allowance + loss.allowance
+        # 2) the dual value
+        terms = self.dual_term_bound(sums)
+        norm, longest = float(np.sqrt(2.0 * upper)), float(self.gram.sizes.max())
+        price = (1.0 + 1e-6) * self.price_of(self.residual_of(sums), norm, longest)
+        return best, Certificate.of_kernel(
+            half + loss.value,
+            0.5 * quadratic.allowance + loss.allowance,
+            terms.value - 0.5 * dual_quadratic.value,
+            terms.allowance + 0.5 * dual_quadratic.allowance + price,
+        )

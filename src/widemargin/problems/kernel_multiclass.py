@@ -8,49 +8,47 @@ Both duals maximise Σ β_ij − ½‖W(β)‖², with Σ_j β_ij ≤ c_i or eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.gram import Gram
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.joint_dual import JointDual
+from widemargin.problems.kernel_products import Products
+from widemargin.problems.problem import OnKernel
+from widemargin.problems.rounding import ACCURACY, growth
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMulticlassProblem(JointDual):
+class KernelMulticlassProblem(JointDual, OnKernel):
     """One joint problem over k classes, without intercepts.
 
     A point's ``w`` is the matrix of coefficients A (n x k): w_j = Σ_i A_ij φ(x_i). Its ``alpha`` is
     β (n x k); A(β) has −β off the own class and the row's sum at it.
     """
 
-    gram: Gram
     labels: NDArray[np.int64]
     cost: Vector
     classes: int
     rule: str
     kind: ClassVar[str] = "multiclass kernel problems"
 
-    def watched(self, checkpoint: Callable[[], None]) -> KernelMulticlassProblem:
-        """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, gram=self.gram.watched(checkpoint))
+    @classmethod
+    def of(cls, data: TrainingSet, gram: Gram, rule: str) -> KernelMulticlassProblem:
+        """State the problem of all classes at once."""
+        return cls(gram, data.codes.astype(np.int64), data.cost, int(data.classes.size), rule)
 
     def cold_point(self) -> Point:
         """Return the zero point."""
         shape = (self.gram.count, self.classes)
         return Point(np.zeros(shape), 0.0, np.zeros(shape))
-
-    @property
-    def diagonal(self) -> Vector:
-        """The diagonal of K."""
-        return self.gram.diagonal
 
     def point(self, coefficients: Matrix, beta: Matrix) -> Point:
         """Return the point of a matrix A and dual variables."""
@@ -60,20 +58,48 @@ class KernelMulticlassProblem(JointDual):
         """Return K A: the scores of all examples in all classes."""
         return self.gram.multiply(coefficients)
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
-        """Turn any point into a feasible one and compute its certificate from the data."""
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the kernel matrix.
+
+        The matrix is taken as it is; where rounding would cost more than `accuracy`, products with
+        it are computed again in extended precision, if the machine has it.
+        """
         beta = self.feasible(np.asarray(point.alpha, dtype=np.float64))
-        own = self.coefficients(beta)
-        scores = self.scores_of(own)
-        quadratic = float(np.vdot(own, scores))
-        dual = float(beta.sum()) - 0.5 * quadratic
         w = np.asarray(point.w, dtype=np.float64)
+        proof = self._judged(w, beta, Products(self.gram))
+        allowed = accuracy * abs(proof.primal)
+        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+            better = self._judged(w, beta, Products(self.gram, extended=True))
+            proof = better if better.gap < proof.gap else proof
+        return Point(w, 0.0, beta), proof
+
+    def _judged(self, w: Matrix, beta: Matrix, products: Products) -> Certificate:
+        """Return the certificate from one kind of products."""
+        own = self.coefficients(beta)
+        scores = products.times(own)
+        lower = products.quadratic(own, scores)
+        upper = lower
         if not np.array_equal(w, own):
-            scores = self.scores_of(w)
-            quadratic = float(np.vdot(w, scores))
-        primal = 0.5 * max(quadratic, 0.0) + self.loss(scores)
-        if dual > primal + 1e-7 * (abs(primal) + abs(dual)):
-            raise ValueError(
-                f"dual {dual!r} above primal {primal!r}: the kernel is not positive semidefinite"
-            )
-        return Point(w, 0.0, beta), Certificate(primal, min(dual, primal))
+            scores = products.times(w)
+            upper = products.quadratic(w, scores)
+        sizes = self.gram.sizes
+        lengths = lengths_of(w, sizes)
+        # What a difference of two scores can be off by.
+        reach = 2.0 * products.share(2.0 * self.gram.count + 8.0) * float(lengths.max(initial=0.0))
+        reach += growth(8.0)
+        spread = np.abs(scores).max(axis=1) if scores.size else np.zeros(0)
+        errors = ((1.0 + 1e-6) * reach * sizes + reach + growth(8.0) * spread)[:, None]
+        plain, most = self.loss(scores), self.loss(scores, errors)
+        count = beta.size + 16.0
+        above = (most - plain) * (1.0 + 1e-6) + growth(count) * most + 0.5 * upper.allowance
+        # A row's sum at its own class is rounded, as are its terms.
+        own_rounding = growth(4.0 * self.classes + 8.0) * float(np.sum(lengths_of(own, sizes) ** 2))
+        linear = float(beta.sum())
+        below = growth(count) * linear + 0.5 * lower.allowance + own_rounding
+        half = 0.5 * max(upper.value, 0.0)
+        return Certificate.of_kernel(half + plain, above, linear - 0.5 * lower.value, below)
+
+
+def lengths_of(coefficients: Matrix, sizes: Vector) -> Vector:
+    """Return Σ_i |A_ij| √K_ii of each class, from above."""
+    return (1.0 + 1e-6) * np.sum(np.abs(coefficients) * sizes[:, None], axis=0)

@@ -1,8 +1,8 @@
-"""Multiclass problems: Weston-Watkins and Crammer-Singer, their dual, their certificate (§3)."""
+"""Multiclass problems: Weston-Watkins and Crammer-Singer, their dual, their certificate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,22 +10,38 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows
-from widemargin.kernels import core
+from widemargin.auto.machine import MACHINE
+from widemargin.data.training_set import TrainingSet
+from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.compressed_duals import CompressedDuals, without_residual
+from widemargin.problems.compressed_duals import (
+    CompressedDuals,
+    kept_in_sum,
+    residual_error,
+    residual_of,
+    without_residual,
+)
+from widemargin.problems.losses import trains_jointly
+from widemargin.problems.margins import Bound
+from widemargin.problems.multiclass_bounds import (
+    Setting,
+    compensated_losses,
+    compensated_quadratic,
+    loss_error,
+    quadratic_error,
+    size_of,
+)
+from widemargin.problems.problem import OnRows
+from widemargin.problems.rounding import ACCURACY, growth, half_square_error, upper_norm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 RULES = ("weston_watkins", "crammer_singer")
 
-_PRODUCTS_PER_PASS = 64_000_000
-"""Stored values times classes that one call of a plain pass works through: some 20 to 50 ms."""
-
 
 @dataclass(frozen=True, eq=False)
-class MulticlassProblem:
+class MulticlassProblem(OnRows):
     """All classes at once: min ½‖W‖² + Σ c_i ℓ_i, over labelled, weighted rows.
 
     With the margins m_ij = (w_y − w_j)·x_i + b_y − b_j of example i, whose class is y, over its
@@ -50,13 +66,18 @@ class MulticlassProblem:
 
     kind: ClassVar[str] = "multiclass problems"
 
-    rows: Rows
     label: NDArray[np.int32]
     cost: Vector
     classes: int
     rule: str
     free_intercept: bool
     _kept: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: TrainingSet, rule: str) -> MulticlassProblem:
+        """State the problem of all classes at once."""
+        label, k = data.codes.astype(np.int32), int(data.classes.size)
+        return cls(data.rows, label, data.cost, k, rule, data.free_intercept)
 
     @property
     def core(self) -> core.MulticlassCore:
@@ -71,10 +92,6 @@ class MulticlassProblem:
     def stride(self) -> int:
         """Classes, and padding up to whole vector registers."""
         return int(core.padded_classes(self.classes))
-
-    def watched(self, checkpoint: Callable[[], None]) -> MulticlassProblem:
-        """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
 
     def rescaled(self, factor: float) -> MulticlassProblem:
         """Return the problem with all costs multiplied: another C."""
@@ -101,12 +118,7 @@ class MulticlassProblem:
 
     def pieces(self) -> Iterator[tuple[int, int]]:
         """Yield row ranges short enough for one compiled call, with a checkpoint after each."""
-        count = self.rows.count
-        work = max(self.rows.view.nonzeros, count, 1) * self.stride
-        step = max(1, int(count * min(1.0, _PRODUCTS_PER_PASS / work)))
-        for begin in range(0, count, step):
-            yield begin, min(begin + step, count)
-            self.rows.checkpoint()
+        return self.rows.pieces(self.rows.size.block_product(self.stride))
 
     def descent_at_zero(self) -> tuple[Matrix, Vector]:
         """Return minus the gradient of Σ c_i ℓ_i at W = 0 and b = 0, to W and to b.
@@ -127,6 +139,8 @@ class MulticlassProblem:
         """Return β brought into the range of the rule, example by example; without zeros."""
         beta = CompressedDuals.of(alpha)
         core.make_feasible(self.rule, *beta, self.label, self.cost, self.classes)
+        if self.setting.joint:
+            kept_in_sum(beta, self.cost)
         return beta if beta.values.all() else CompressedDuals.of(beta.sparse(self.classes))
 
     def feasible(self, alpha: Any) -> tuple[CompressedDuals, Vector]:
@@ -154,15 +168,18 @@ class MulticlassProblem:
         return total, combination
 
     def primal_at(self, w: Matrix, b: Vector) -> float:
-        """Return P at any weights and intercepts, from one pass over the data."""
-        nothing = CompressedDuals.of(sp.csr_array((self.rows.count, self.classes)))
-        return _half_square(w) + self.losses_and_combination(w, b, nothing)[0]
+        """Return P at any weights and intercepts, from above, rounding included."""
+        b = b if self.free_intercept else np.zeros(self.classes)
+        loss = compensated_losses(self.rows, self.setting, w, b)
+        squared = 2.0 * _half_square(w)
+        error = half_square_error(squared, w.size)
+        return Bound(0.5 * squared + loss.value, error + loss.allowance).upper
 
     def point_at(self, w: Matrix, b: Vector) -> Point:
         """Return the point with these weights and the dual variables that belong to them."""
         b = b if self.free_intercept else np.zeros(self.classes)
         parts = []
-        step = max(1, 4_000_000 // self.classes)
+        step = max(1, MACHINE.kernel_block // self.classes)
         for begin in range(0, self.rows.count, step):
             chosen = np.arange(begin, min(begin + step, self.rows.count))
             rows, y, cost = self.rows.take(chosen), self.label[chosen], self.cost[chosen]
@@ -181,34 +198,64 @@ class MulticlassProblem:
             parts.append(part)
         return Point(w, b, sp.vstack(parts, format="csr"))
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
+    @property
+    def setting(self) -> Setting:
+        """What the losses depend on beside the scores."""
+        return Setting(self.label, self.cost, self.classes, self.rule == "crammer_singer")
+
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
 
         β is brought into its range and, where intercepts are free, rid of its residual; then it is
-        scaled by the factor that raises D most. One pass over the data.
+        scaled by the factor that raises D most. One pass over the data, and one a class in
+        compensated sums where rounding would cost more than `accuracy`.
         """
         # 1) a feasible dual point, and everything the data have to say about (W, b, β)
-        beta, residual = self.feasible(point.alpha)
+        beta, _ = self.feasible(point.alpha)
         # Only differences of intercepts count: of all that are the same, take those that sum to 0.
         b = point.b - np.mean(point.b) if self.free_intercept else np.zeros(self.classes)
+        w = point.w
+        if self.classes == 2:
+            # What is kept of two classes is the difference between them.
+            w, b = both_classes(one_for_two(w)), both_classes(one_for_two(b))
+        here = [self.rows.intercept_here(v, float(c)) for v, c in zip(w, b, strict=True)]
+        at, off = np.array([h[0] for h in here]), max(h[1] for h in here)
         if "scratch" not in self._kept:
             self._kept["scratch"] = np.empty((self.rows.weights, self.stride))
-        losses, combination = self.losses_and_combination(
-            point.w, b, beta, out=self._kept["scratch"]
-        )
-        primal = _half_square(point.w) + losses
-        # 2) dual value, at the best multiple of β
-        linear, quadratic = float(beta.values.sum()), 2.0 * _half_square(combination)
-        scale = self._best_scale(beta, linear, quadratic)
-        dual = scale * linear - 0.5 * scale * scale * quadratic
+        losses, combination = self.losses_and_combination(w, at, beta, out=self._kept["scratch"])
+        # 2) dual variables at their best multiple
+        squared = 2.0 * _half_square(combination)
+        scale = self._best_scale(beta, float(beta.values.sum()), squared)
         if scale != 1.0:
             beta.values[:] *= scale
-        dual -= scale * self._price(residual, primal)
-        if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
-            raise RuntimeError(
-                f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
-            )
-        return Point(point.w, b, beta.sparse(self.classes)), Certificate(primal, dual)
+            squared *= scale * scale
+            beta = self.in_range(beta.sparse(self.classes))
+        # 3) both values, and what rounding can be worth
+        size, setting, weights = size_of(self.rows), self.setting, 2.0 * _half_square(w)
+        length = upper_norm(weights, w.size)
+        loss = Bound(losses, loss_error(size, setting, length, at, off, losses))
+        quadratic = Bound(0.5 * squared, quadratic_error(size, beta, setting, squared))
+        proof = self._proof(weights, loss, quadratic, beta)
+        allowed = accuracy * abs(proof.primal)
+        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+            loss = compensated_losses(self.rows, setting, w, b)
+            quadratic = compensated_quadratic(self.rows, beta, setting)
+            better = self._proof(weights, loss, quadratic, beta)
+            proof = min(proof, better, key=lambda known: known.gap)
+        return Point(w, b, beta.sparse(self.classes)), proof
+
+    def _proof(
+        self, weights: float, loss: Bound, quadratic: Bound, beta: CompressedDuals
+    ) -> Certificate:
+        """Return the certificate, the residual of free intercepts priced."""
+        count = self.rows.weights * self.classes
+        primal = Bound(
+            0.5 * weights + loss.value, loss.allowance + half_square_error(weights, count)
+        )
+        linear = float(beta.values.sum())
+        below = growth(beta.values.size + 8.0) * linear + quadratic.allowance
+        below += self._price(beta, primal.value + primal.allowance)
+        return Certificate.bounds(*primal, linear - quadratic.value, below)
 
     def _best_scale(self, beta: CompressedDuals, linear: float, quadratic: float) -> float:
         """Return argmax over feasible t of D(tβ)."""
@@ -226,18 +273,32 @@ class MulticlassProblem:
         taken = used > 0.0
         return max(1.0, min(scale, float((cost[taken] / used[taken]).min())))
 
-    def _price(self, residual: Vector, primal: float) -> float:
+    def _price(self, beta: CompressedDuals, upper: float) -> float:
         """Bound what a residual can be worth: D(β) minus it is a lower bound on P still.
 
         Some optimal intercepts, in order of size, have steps of at most 1 + R between neighbours,
         with R = max‖x_i‖ √2 ‖W*‖ above every difference of scores: a larger step could be made
         smaller without raising a loss. So b*·r ≤ ½ (k − 1)(1 + R) ‖r‖₁.
         """
-        size = float(np.abs(residual).sum())
+        if not self.free_intercept or beta.values.size == 0:
+            return 0.0
+        residual = residual_of(beta, self.label, self.classes)
+        size = float(np.abs(residual).sum()) + self.classes * residual_error(beta)
         if size == 0.0:
             return 0.0
-        reach = float(np.sqrt(self.rows.norms.max())) * 2.0 * np.sqrt(primal)
-        return 0.5 * (self.classes - 1) * (1.0 + reach) * size
+        reach = (float(np.sqrt(self.rows.norms.max())) + 1e-150) * 2.0 * float(np.sqrt(upper))
+        return (1.0 + 1e-6) * 0.5 * (self.classes - 1) * (1.0 + reach) * size
+
+
+def check_rule(multi_class: Any, loss: Any) -> str:
+    """Return the multiclass rule, or raise an error for ``multi_class``."""
+    rules = ("ovr", *RULES)
+    if not isinstance(multi_class, str) or multi_class not in rules:
+        names = ", ".join(map(repr, rules))
+        raise ValueError(f"multi_class must be one of {names}; got {multi_class!r}")
+    if multi_class != "ovr" and not trains_jointly(loss):
+        raise ValueError(f"multi_class={multi_class!r} needs loss='hinge'; got loss={loss!r}")
+    return multi_class
 
 
 def both_classes(values: NDArray[Any]) -> NDArray[Any]:

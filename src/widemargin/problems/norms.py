@@ -80,7 +80,15 @@ class DualBall:
         # The ball is ℓ_1's: the projection lowers every magnitude by θ, down to zero.
         if radius <= 0.0:
             return float(self.squares[-1])
+        theta, kept = self._lowered(radius)
+        return float(kept * theta * theta + self.squares[-1] - self.squares[kept])
+
+    def lowering(self, radius: float) -> float:
+        """Return the θ by which a projection onto ℓ_1's ball lowers every magnitude."""
+        return self._lowered(radius)[0]
+
+    def _lowered(self, radius: float) -> tuple[float, int]:
+        """Return θ, and how many magnitudes are above it."""
         counts = np.arange(1, self.magnitudes.size + 1)
         kept = max(1, int(np.count_nonzero(self.magnitudes * counts > self.sums[1:] - radius)))
-        theta = (self.sums[kept] - radius) / kept
-        return float(kept * theta * theta + self.squares[-1] - self.squares[kept])
+        return float(self.sums[kept] - radius) / kept, kept

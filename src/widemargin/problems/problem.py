@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.gram import Gram
+from widemargin.data.rows import Rows
+from widemargin.data.work import Meter
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.rounding import ACCURACY
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+Vector = NDArray[np.float64]
 
 
 class Problem(Protocol):
@@ -20,11 +30,19 @@ class Problem(Protocol):
     def watched(self, checkpoint: Callable[[], None]) -> Self:
         """Return the same problem, calling `checkpoint` between compiled calls."""
 
+    @property
+    def meter(self) -> Meter:
+        """Counts the work done on the data, in the currency of `widemargin.data.work`."""
+
     def cold_point(self) -> Point:
         """Return the point a method starts from when it has no better one: nothing but zeros."""
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
-        """Turn any point into a feasible one and compute its certificate from the data."""
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        Where allowing for rounding would cost more than `accuracy`, a share of P, and the
+        certificate could be that good, the products are computed again in compensated sums.
+        """
 
 
 class ScalableProblem(Problem, Protocol):
@@ -32,3 +50,40 @@ class ScalableProblem(Problem, Protocol):
 
     def rescaled(self, factor: float) -> Self:
         """Return the problem with all costs multiplied; α times the factor is feasible there."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnRows:
+    """A problem over rows of features."""
+
+    rows: Rows
+
+    def watched(self, checkpoint: Callable[[], None]) -> Self:
+        """Return the same problem, calling `checkpoint` between compiled calls."""
+        return replace(self, rows=self.rows.watched(checkpoint))
+
+    @property
+    def meter(self) -> Meter:
+        """Counts the work done on the rows."""
+        return self.rows.meter
+
+
+@dataclass(frozen=True, eq=False)
+class OnKernel:
+    """A problem over the matrix of a kernel."""
+
+    gram: Gram
+
+    def watched(self, checkpoint: Callable[[], None]) -> Self:
+        """Return the same problem, calling `checkpoint` between compiled calls."""
+        return replace(self, gram=self.gram.watched(checkpoint))
+
+    @property
+    def meter(self) -> Meter:
+        """Counts the work done on the kernel matrix."""
+        return self.gram.meter
+
+    @property
+    def diagonal(self) -> Vector:
+        """The diagonal of K."""
+        return self.gram.diagonal

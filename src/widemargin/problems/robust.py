@@ -9,26 +9,42 @@ is a quantile of the margins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.norms import DualBall, norm_of
+from widemargin.problems.margins import Bound
+from widemargin.problems.norms import DualBall
+from widemargin.problems.problem import OnRows
+from widemargin.problems.robust_bounds import (
+    Ball,
+    dual_bound,
+    farthest_intercept,
+    gain_at_radius_zero,
+    losses_bound,
+    residual_of,
+    upper_length,
+    within,
+)
+from widemargin.problems.rounding import (
+    ACCURACY,
+    ScoreError,
+    Size,
+    half_square_error,
+    upper_norm,
+)
 
 Vector = NDArray[np.float64]
 
-_ROUNDING = 1e-12
-"""A sum this much smaller than its terms is zero."""
-
 
 @dataclass(frozen=True, eq=False)
-class RobustProblem:
+class RobustProblem(OnRows):
     """Hinge loss over labelled rows, under every distribution within `radius` of theirs.
 
     Attributes
@@ -51,7 +67,6 @@ class RobustProblem:
 
     kind: ClassVar[str] = "robust problems"
 
-    rows: Rows
     y: Vector
     weight: Vector
     radius: float
@@ -60,14 +75,24 @@ class RobustProblem:
     l2: float
     free_intercept: bool
 
+    @classmethod
+    def of(
+        cls,
+        data: TrainingSet,
+        positive: int,
+        radius: float,
+        label_cost: float,
+        norm: float,
+        l2: float = 0.0,
+    ) -> RobustProblem:
+        """State the problem of one class against the rest, the costs as probabilities."""
+        weight, free = data.cost / data.cost.sum(), data.free_intercept
+        return cls(data.rows, data.signs(positive), weight, radius, label_cost, norm, l2, free)
+
     @property
     def flips(self) -> bool:
         """Whether labels can be flipped: not when they are trusted or nothing may move."""
         return bool(np.isfinite(self.label_cost)) and self.radius > 0.0
-
-    def watched(self, checkpoint: Callable[[], None]) -> RobustProblem:
-        """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, rows=replace(self.rows, checkpoint=checkpoint))
 
     def cold_point(self) -> Point:
         """Return w = 0, b = 0 and dual variables zero; those have a row each for keep and flip."""
@@ -125,7 +150,7 @@ class RobustProblem:
 
     def worst_loss(self, w: Vector, b: float, scores: Vector) -> tuple[float, float]:
         """Return the largest expected loss within the ball, and its λ."""
-        length = norm_of(w, self.norm)
+        length = upper_length(w, self.norm)
         margins = self.y * (scores + b)
         price = self.best_price(margins, length)
         return self.radius * price + float(self.weight @ self.losses(margins, price)), price
@@ -154,13 +179,10 @@ class RobustProblem:
 
         Lowering the heavier side of the last sum by a factor keeps the rest.
         """
-        feasible = np.maximum(alpha, 0.0)
+        feasible = np.array(alpha, dtype=np.float64)
         if not self.flips:
             feasible[1] = 0.0
-        total = feasible.sum(axis=0)
-        over = total > self.weight
-        if over.any():
-            feasible[:, over] *= self.weight[over] / total[over]
+        feasible = within(feasible, self.weight)
         if self.free_intercept:
             positive = self.y > 0.0
             up = float(feasible[0, positive].sum() + feasible[1, ~positive].sum())
@@ -173,26 +195,98 @@ class RobustProblem:
                 feasible[0, ~positive] *= up / down
         return feasible
 
-    def certify(self, point: Point) -> tuple[Point, Certificate]:
-        """Turn any point into a feasible one and compute its certificate from the data."""
+    @property
+    def ball(self) -> Ball:
+        """The parts of the problem that its dual's constraint is made of."""
+        return Ball(self.radius, self.label_cost if self.flips else 0.0, self.norm, self.l2)
+
+    @cached_property
+    def scale(self) -> Size:
+        """Magnitudes of the rows."""
+        rows = self.rows
+        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
+
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        One pass over the data, and another in compensated sums where rounding would cost more than
+        `accuracy`.
+        """
         # 1) dual variables within their ranges, and everything the data have to say
         alpha = self.feasible(np.asarray(point.alpha))
-        difference = alpha[0] - alpha[1]
-        scores, v = self.rows.scores_and_combination(point.w, difference, self.y)
-        # 2) primal value: λ and, if free, b are the best for w
-        b, primal = self._best_primal(point, scores)
-        # 3) dual value: the best multiple that is feasible
-        scale, dual = self._best_scale(alpha, v)
-        alpha *= scale
-        if dual > primal + 1e-9 * (abs(primal) + abs(dual)):
-            raise RuntimeError(
-                f"inconsistent certificate: dual {dual!r} above primal {primal!r}; please report it"
+        scores, v = self.rows.scores_and_combination(point.w, alpha[0] - alpha[1], self.y)
+        # 2) λ and, if free, b are the best for w; the dual variables' best feasible multiple
+        b = self._best_intercept(point, scores)
+        factor = self._best_scale(alpha, v)[0]
+        alpha = within(factor * alpha, self.weight)
+        v = factor * v
+        # 3) both values, and what rounding can be worth
+        primal = self._primal_bound(point.w, b, scores, False)
+        alpha, proof = self._proof(primal, alpha, v, False)
+        allowed = accuracy * abs(primal.value)
+        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+            at, low, _ = self.rows.exact_intercept_here(point.w, b)
+            primal = self._primal_bound(
+                point.w, b, self.rows.compensated_scores(point.w, (at, low)), True
             )
-        return Point(point.w, b, alpha), Certificate(primal, dual)
+            v = self.rows.compensated_combination(alpha[0] - alpha[1], self.y)
+            other, better = self._proof(primal, alpha, v, True)
+            if better.gap < proof.gap:
+                alpha, proof = other, better
+        return Point(point.w, b, alpha), proof
 
-    def _best_primal(self, point: Point, scores: Vector) -> tuple[float, float]:
+    def _primal_bound(self, w: Vector, b: float, scores: Vector, compensated: bool) -> Bound:
+        """Return P at an intercept; compensated scores have it added already."""
+        size, squared = self.scale, float(w @ w)
+        at, off = self.rows.intercept_here(w, b)
+        if compensated:
+            off, kind = self.rows.exact_intercept_here(w, b)[2], ScoreError.compensated
+        else:
+            kind = ScoreError.plain
+        error = kind(size, upper_norm(squared, w.size), at, off)
+        margins = self.y * (scores + (0.0 if compensated else at))
+        price = self.best_price(margins, upper_length(w, self.norm))
+        spread = upper_norm(float(margins @ margins), margins.size)
+        losses = self.losses(margins, price)
+        value, allowance = losses_bound(
+            losses, self.weight, price, self.ball, (error, size, spread)
+        )
+        allowance += self.l2 * half_square_error(squared, w.size + 4.0)
+        return Bound(value + 0.5 * self.l2 * squared, allowance)
+
+    def _proof(
+        self, primal: Bound, alpha: Vector, v: Vector, compensated: bool
+    ) -> tuple[Vector, Certificate]:
+        """Return dual variables and the certificate; those that bound nothing give way to zero."""
+        upper = primal.value + primal.allowance
+        if self.radius == 0.0 and self.l2 == 0.0:
+            gain = gain_at_radius_zero(
+                self.rows, self.y, alpha[0], self.weight, self.free_intercept
+            )
+            return alpha if gain > 0.0 else np.zeros_like(alpha), Certificate.bounds(
+                *primal, gain, 0.0
+            )
+        residual = residual_of(alpha, self.y) if self.free_intercept else 0.0
+        for factor in (1.0, 1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-6):
+            inside = alpha if factor == 1.0 else factor * alpha
+            dual = dual_bound(inside, factor * v, self.ball, self.scale, compensated)
+            if dual.value > -np.inf:
+                break
+        price = 0.0
+        if residual > 0.0:
+            longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
+            if self.norm == np.inf:
+                longest *= float(np.sqrt(self.rows.longest + 1.0))
+            price = (1.0 + 1e-6) * residual * farthest_intercept(upper, self.ball, longest)
+        if dual.value - dual.allowance - price > 0.0:
+            return inside, Certificate.bounds(*primal, dual.value, dual.allowance + price)
+        # No loss is negative.
+        return np.zeros_like(alpha), Certificate.bounds(*primal, 0.0, 0.0)
+
+    def _best_intercept(self, point: Point, scores: Vector) -> float:
+        """Return the best intercept at hand."""
         if not self.free_intercept:
-            return 0.0, self.primal(point.w, 0.0, scores)
+            return 0.0
         b = float(point.b)
         loss, price = self.worst_loss(point.w, b, scores)
         for _ in range(4):
@@ -202,7 +296,7 @@ class RobustProblem:
             if better >= loss:
                 break
             b, loss, price = other, better, other_price
-        return b, loss + 0.5 * self.l2 * float(point.w @ point.w)
+        return b
 
     def _best_scale(self, alpha: Vector, v: Vector) -> tuple[float, float]:
         """Return the multiple t of the dual variables with the largest dual value, and the value.
@@ -212,18 +306,16 @@ class RobustProblem:
         """
         total = alpha.sum(axis=0)
         gain = float(total.sum())
-        if gain <= 0.0:
+        if not (gain > 0.0 and np.isfinite(v).all()):
             return 0.0, 0.0
         used = total > 0.0
-        most = float(np.min(self.weight[used] / total[used]))
+        most = float(np.min(self.weight[used] / total[used], initial=np.inf))
         flipped = float(alpha[1].sum()) * self.label_cost if self.flips else 0.0
         ball = DualBall.around(v, self.norm)
         if self.l2 == 0.0:
             need = ball.length + flipped
             if self.radius == 0.0:
-                reach = float(np.sqrt(self.rows.norms.max()))
-                fits = ball.length <= _ROUNDING * gain * reach * np.sqrt(v.size)
-                return (most, most * gain) if fits else (0.0, 0.0)
+                return most, most * gain
             scale = min(most, self.radius / need) if need > 0.0 else most
             return scale, scale * gain
         if flipped > 0.0:

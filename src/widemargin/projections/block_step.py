@@ -1,4 +1,4 @@
-"""The step of block dual descent for several classes."""
+"""The step of block dual descent for multiclass problems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.problems.multiclass import RULES
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.projections.arguments import refuse_infinite, vector
 
 Vector = NDArray[np.float64]
@@ -55,35 +55,23 @@ def project_box(
     x = vector("x", x)
     with np.errstate(over="ignore", invalid="ignore"):
         refuse_infinite("x", x, float(x.sum()))
-    low, lowest = _parameter("lower", lower, x.size)
-    high, highest = _parameter("upper", upper, x.size)
-    signs, sign = _parameter("coefficients", coefficients, x.size)
-    heavy, weight = _parameter("weights", weights, x.size)
-    if not np.all((lowest if low is None else low) <= (highest if high is None else high)):
-        raise ValueError("lower must nowhere exceed upper")
-    if _largest(lowest, low) == np.inf or _smallest(highest, high) == -np.inf:
-        raise ValueError("lower must be below infinity and upper above minus infinity")
-    reach = max(_largest(sign, signs), -_smallest(sign, signs))
-    if not np.isfinite(reach):
-        raise ValueError("coefficients must be finite")
-    if not _smallest(weight, heavy) > 0.0 or not np.isfinite(_largest(weight, heavy)):
-        raise ValueError("weights must be positive and finite")
+    low, high = _Values.of("lower", lower, x.size), _Values.of("upper", upper, x.size)
+    signs = _Values.of("coefficients", coefficients, x.size)
+    heavy = _Values.of("weights", weights, x.size)
     level = float(level)
-    if not np.isfinite(level):
-        raise ValueError(f"level must be a finite number; got {level!r}")
+    _check(low, high, signs, heavy, level)
     # Multiples of the equation and of the weights say the same.
-    if reach > 0.0 and not 1e-60 < reach < 1e60:
-        signs, sign, level = _scaled(signs, reach), sign / reach, level / reach
-    else:
-        reach = 1.0
-    heaviest = _largest(weight, heavy)
-    if x.size and not 1e-60 < heaviest < 1e60:
-        heavy, weight = _scaled(heavy, heaviest), weight / heaviest
+    reach = max(signs.largest, -signs.smallest)
+    reach = reach if reach > 0.0 and not 1e-60 < reach < 1e60 else 1.0
+    if reach != 1.0:
+        signs, level = signs.over(reach), level / reach
+    if x.size and not 1e-60 < heavy.largest < 1e60:
+        heavy = heavy.over(heavy.largest)
     out = np.empty_like(x)
     middle, found = x, np.inf
     for _ in range(4):
         theta, missing, size = core.project_box(
-            middle, heavy, weight, signs, sign, low, lowest, high, highest, level, out
+            middle, heavy.values, signs.values, low.values, high.values, level, out
         )
         if abs(missing) <= 1e-12 * (size + abs(level)) or not abs(missing) < found:
             break
@@ -91,8 +79,7 @@ def project_box(
         # for x + θ·coefficients/weights, which is near.
         found = abs(missing)
         with np.errstate(over="ignore", invalid="ignore"):
-            slope = (sign if signs is None else signs) / (weight if heavy is None else heavy)
-            moved = np.ascontiguousarray(middle + theta * slope)
+            moved = np.ascontiguousarray(middle + theta * (signs.values / heavy.values))
         if not np.isfinite(moved).all():
             break
         middle = moved
@@ -104,33 +91,43 @@ def project_box(
     return out
 
 
-def _largest(number: float, array: Vector | None) -> float:
-    """Return the largest of them; of no entries, a number that offends nobody."""
-    if array is None:
-        return number
-    return float(array.max()) if array.size else 0.0
+class _Values(NamedTuple):
+    """An array, or a number for all entries; their smallest and largest."""
+
+    values: Vector | float
+    smallest: float
+    largest: float
+
+    @classmethod
+    def of(cls, name: str, value: Any, count: int) -> _Values:
+        """Read an argument of `project_box`."""
+        if np.ndim(value) == 0:
+            number = float(value)
+            if np.isnan(number):
+                raise ValueError(f"{name} must be a number; got nan")
+            return cls(number, number, number)
+        array = np.ascontiguousarray(value, dtype=np.float64)
+        if array.shape != (count,):
+            raise ValueError(f"{name} must be a number or have shape ({count},); got {array.shape}")
+        if not count:
+            return cls(array, 1.0, 0.0)  # passes every check
+        if np.isnan(array.min()):
+            raise ValueError(f"{name} must not contain nan")
+        return cls(array, float(array.min()), float(array.max()))
+
+    def over(self, size: float) -> _Values:
+        """Divide all of them."""
+        return _Values(self.values / size, self.smallest / size, self.largest / size)
 
 
-def _smallest(number: float, array: Vector | None) -> float:
-    if array is None:
-        return number
-    return float(array.min()) if array.size else 1.0
-
-
-def _scaled(array: Vector | None, size: float) -> Vector | None:
-    return None if array is None else array / size
-
-
-def _parameter(name: str, value: Any, count: int) -> tuple[Vector | None, float]:
-    """Return an array and no number, or no array and a number."""
-    if np.ndim(value) == 0:
-        number = float(value)
-        if np.isnan(number):
-            raise ValueError(f"{name} must be a number; got nan")
-        return None, number
-    array = np.ascontiguousarray(value, dtype=np.float64)
-    if array.shape != (count,):
-        raise ValueError(f"{name} must be a number or have shape ({count},); got {array.shape}")
-    if count and np.isnan(array.min()):
-        raise ValueError(f"{name} must not contain nan")
-    return array, 0.0
+def _check(low: _Values, high: _Values, signs: _Values, heavy: _Values, level: float) -> None:
+    if not np.all(low.values <= high.values):
+        raise ValueError("lower must nowhere exceed upper")
+    if low.largest == np.inf or high.smallest == -np.inf:
+        raise ValueError("lower must be below infinity and upper above minus infinity")
+    if not np.isfinite(max(signs.largest, -signs.smallest)):
+        raise ValueError("coefficients must be finite")
+    if not heavy.smallest > 0.0 or not np.isfinite(heavy.largest):
+        raise ValueError("weights must be positive and finite")
+    if not np.isfinite(level):
+        raise ValueError(f"level must be a finite number; got {level!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.problems.norms import NORMS, norm_of
 
 Vector = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.projections.epigraph import checked_norm, checked_vector
 
 Vector = NDArray[np.float64]

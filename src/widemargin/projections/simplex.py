@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.projections.arguments import positive_radius, refuse_infinite, vector
 
 Vector = NDArray[np.float64]

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
 from widemargin.run import Status
-from widemargin.selection.between import Between, HeldOut, between
-from widemargin.selection.folds import Engine, Folds
+from widemargin.selection.error_bounds import Between, HeldOut, between
 from widemargin.selection.knots import Knot, knot_of
-from widemargin.selection.scoring import accuracy
-from widemargin.selection.search import Limits, Search, automatic_Cs, effort_at, go_on
+from widemargin.selection.search import Driver, Search
 
 Vector = NDArray[np.float64]
 
@@ -68,44 +64,37 @@ class _Ended(Exception):  # noqa: N818 - a signal that time is up, not an error
 class _Proof:
     """The knots and the bounds found so far."""
 
-    engine: Engine
+    driver: Driver
     epsilon: float
-    limits: Limits
-    search: Search
-    watch: Interrupt
-    began: float
-    told: Callable[[Search], None] | None
     held_out: HeldOut = field(init=False)
     pieces: list[tuple[float, ...]] = field(default_factory=list)
     solved: int = 0
 
     def __post_init__(self) -> None:
-        self.held_out = HeldOut.of(self.engine.folds)
+        self.held_out = HeldOut.of(self.driver.engine.folds)
 
     @property
     def needed(self) -> float:
         """What the bound must reach."""
-        return 1.0 - self.search.best_score - self.epsilon - 1e-12
+        return 1.0 - self.driver.search.best_score - self.epsilon - 1e-12
 
     def knot(self, C: float, tol: float, start: list[Point] | None = None) -> Knot:
         """Solve at C."""
-        left = self.limits.left(self.began)
-        if self.watch.requested or (left is not None and left <= 0.0):
+        driver = self.driver
+        if driver.cut_short:
             raise _Ended
-        started = time.perf_counter()
+        began = time.perf_counter()
         tol = min(max(tol, _LAST_TOL), _FIRST_TOL)
-        solved = self.engine.solve(C, effort_at(self.limits, C, left, self.watch, tol), start)
+        solved = driver.engine.solve(C, driver.effort(C, tol), start)
         if not solved.whole:
             raise _Ended
         self.solved += 1
-        seconds = time.perf_counter() - started
-        if C in self.search.Cs:
-            self.search.add_work(C, solved.passes, seconds)
+        seconds = time.perf_counter() - began
+        if C in driver.search.Cs:
+            driver.search.add_work(C, solved.passes, seconds)
         else:
-            self.search.add(self.engine, solved, accuracy(self.engine.folds)(solved), seconds)
-            if self.told is not None:
-                self.told(self.search)
-        knot = knot_of(self.engine, C)
+            driver.add(solved, driver.scorer(solved), seconds)
+        knot = knot_of(driver.engine, C)
         reached = all(s.status is Status.CONVERGED for s in solved.solutions)
         knot.final = tol <= _LAST_TOL or not reached
         return knot
@@ -175,34 +164,22 @@ def _inexact(found: Between) -> Knot | None:
     return worst[1] if worst[0] > 0.25 else None
 
 
-def certified_choice(
-    folds: Folds,
-    engine: Engine,
-    values: Vector | None,
-    epsilon: float,
-    limits: Limits,
-    told: Callable[[Search], None] | None = None,
-) -> CertifiedChoice:
+def certified_choice(driver: Driver, Cs: list[float], epsilon: float) -> CertifiedChoice:
     """Refine values of C until no C between the smallest and the largest can be much better.
 
     Parameters
     ----------
-    folds : Folds
-    engine : Engine
-    values : ndarray, optional
-        Values of C to begin with; by default powers of two from the smallest that matters to 1024.
+    driver : Driver
+        Its scorer counts errors.
+    Cs : list of float
+        Rising values of C to begin with.
     epsilon : float
         Errors lower than the best one by at most this are let go.
-    limits : Limits
-    told : callable, optional
-        Called with the search after each C.
     """
-    search, watch, began = Search(), Interrupt(), time.perf_counter()
-    Cs = list(automatic_Cs(engine) if values is None else values)
-    with watch:
-        go_on(search, engine, iter(Cs), accuracy(folds), limits, interrupt=watch, told=told)
+    search, proof = driver.search, _Proof(driver, epsilon)
+    with driver.watch:
+        driver.go_on(Cs)
         whole = len(search.Cs) == len(Cs)
-        proof = _Proof(engine, epsilon, limits, search, watch, began, told)
         try:
             if whole:
                 proof.over(Cs)

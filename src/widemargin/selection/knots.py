@@ -7,17 +7,17 @@ joins them: both have a primal and a dual value without another look at the data
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
-from widemargin.problems.stacked import StackedProblem
-from widemargin.selection.folds import Engine, StackedFolds
-from widemargin.selection.separate_folds import SeparateFolds
+from widemargin.problems.lanes import LanesProblem
+from widemargin.selection.engines.base import Engine
+from widemargin.selection.engines.fold_lanes import FoldLanes
+from widemargin.selection.engines.separate import Separate
 
 Vector = NDArray[np.float64]
 
@@ -72,10 +72,10 @@ class Part(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class StackedPart(Part):
+class LanesPart(Part):
     """Folds of one class side by side."""
 
-    problem: StackedProblem
+    problem: LanesProblem
 
     def _loss(self, change: Vector, t: float) -> Vector:
         lanes, zero = self.problem.lanes, np.zeros(self.problem.lanes)
@@ -83,18 +83,8 @@ class StackedPart(Part):
         return at[0] / self.problem.C
 
     def _dual(self, change: Vector, s: float) -> Vector:
-        problem, totals = self.problem, np.empty((4, self.problem.lanes))
-        core.stacked_dual_sums(
-            problem.loss.name,
-            problem.signed_cost,
-            1.0,
-            None,
-            self.beta + s * change,
-            totals,
-            problem.threads,
-        )
-        logistic = problem.loss.name == "logistic"
-        return totals[2] if logistic else totals[0] + totals[1] - totals[3]
+        unit = replace(self.problem, C=1.0)
+        return unit.dual_terms(unit.dual_sums(self.beta + s * change))
 
     def point(self, other: Part, tau: float, sigma: float, C: float) -> Point:
         """Return the point between, as a start at C."""
@@ -160,7 +150,7 @@ class Knot:
 
 def knot_of(engine: Engine, C: float) -> Knot:
     """Return what an engine has just solved."""
-    splits, k = engine.folds.splits, len(engine.folds.positives)
+    splits, k = engine.folds.splits, engine.folds.shape[1]
     begins = np.cumsum([0, *(test.size for _, test in splits)])
     by_w, by_u = np.empty((begins[-1], k)), np.empty((begins[-1], k))
     primal, dual = np.empty((len(splits), k)), np.empty((len(splits), k))
@@ -171,7 +161,7 @@ def knot_of(engine: Engine, C: float) -> Knot:
         here = slice(begins[fold], begins[fold + 1])
         primal[cell], dual[cell], by_w[here, place], by_u[here, place] = P, D, one, other
 
-    if isinstance(engine, StackedFolds):
+    if isinstance(engine, FoldLanes):
         for group in engine.groups:
             problem, solution = group.problem, group.solution
             assert problem is not None
@@ -184,15 +174,14 @@ def knot_of(engine: Engine, C: float) -> Knot:
                 test = splits[cell[0]][1]
                 put(cell, P[lane], D[lane], scores[test, lane], products[test, lane])
             loss, phi = _terms(C, P, D, w, u)
-            parts.append(StackedPart(cells, w, u, loss, phi, scores, point.alpha / C, problem))
+            parts.append(LanesPart(cells, w, u, loss, phi, scores, point.alpha / C, problem))
     else:
-        assert isinstance(engine, SeparateFolds)
+        assert isinstance(engine, Separate)
         for task in engine.tasks:
-            assert task.solution is not None
-            found, unit = task.solution, task.unit
+            found, unit = task.found, task.unit
             P, D = np.array([found.certificate.primal]), np.array([found.certificate.dual])
             w, u = found.w[:, None], (unit.rows.combine(found.alpha, unit.y) / C)[:, None]
-            rows = engine.folds.rows.take(np.ascontiguousarray(splits[task.fold][1]))
+            rows = engine.folds.data.rows.take(np.ascontiguousarray(splits[task.fold][1]))
             cell = (task.fold, task.place)
             put(cell, P[0], D[0], rows.scores(w[:, 0]), rows.scores(u[:, 0]))
             scores, (loss, phi) = unit.rows.scores(w[:, 0]), _terms(C, P, D, w, u)

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_array, check_X_y
+from sklearn.utils import check_array
 
-from widemargin.data.rows import Rows, as_rows_array
-from widemargin.data.validation import (
-    check_every_class,
-    check_sample_weight,
-    class_costs,
-    encode_labels,
-)
+from widemargin.data.training_set import TrainingSet, split_intercept
+from widemargin.data.validation import check_intercept, check_positive
 from widemargin.interrupt import Interrupt
-from widemargin.methods.auto_binary import AutoBinary
-from widemargin.methods.choose import choice_of
-from widemargin.methods.dual_cd import DualCD
 from widemargin.problems.binary import BinaryProblem
-from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES
-from widemargin.problems.multiclass import RULES, MulticlassProblem, one_for_two
-from widemargin.problems.problem import ScalableProblem
-from widemargin.run import Record, Solution, Status, run
-from widemargin.selection.starts import Ahead, dual_start
+from widemargin.problems.multiclass import one_for_two
+from widemargin.problems.rules import check_any_rule, joint_problem, rule_for
+from widemargin.run import Record, Solution, Status
+from widemargin.selection.continuation import Continuation
+from widemargin.selection.engines.base import Effort
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -42,15 +37,17 @@ class Path:
     Attributes
     ----------
     Cs : ndarray of shape (n_Cs,)
-        In rising order. Fewer than were asked for if the path was interrupted.
+        In increasing order. Fewer than requested if the path was interrupted.
     solutions : tuple of tuple of Solution
-        For each C one solution a problem: one for two classes, else one a class.
+        For each C one solution per problem: one for two classes, else one per class.
     classes : ndarray of shape (n_classes,) or None
         None for a path over a problem.
     scaling : float
         Value of the constant feature behind a penalised intercept, else 0.
     starting : ndarray of shape (n_Cs,)
-        Passes that finding the starting points took.
+        Passes spent on finding the starting points.
+    shift : ndarray of shape (n_features,) or None
+        What was subtracted from columns far from zero while training.
     """
 
     Cs: Vector
@@ -58,6 +55,7 @@ class Path:
     classes: NDArray[Any] | None = None
     scaling: float = 0.0
     starting: Vector = field(default_factory=lambda: np.zeros(()))
+    shift: Vector | None = None
 
     def __len__(self) -> int:
         return self.Cs.size
@@ -72,28 +70,24 @@ class Path:
     @property
     def coefs(self) -> Vector:
         """Weights of shape (n_Cs, k, n_features); k is one for two classes."""
-        w = np.array([one_for_two(np.vstack([s.w for s in row])) for row in self.solutions])
-        return w[..., :-1] if self.scaling > 0.0 else w
+        return self._answers[0]
 
     @property
     def intercepts(self) -> Vector:
         """Intercepts of shape (n_Cs, k)."""
-        if self.scaling > 0.0:
-            b = [[self.scaling * s.w[..., -1] for s in row] for row in self.solutions]
-        else:
-            b = [[s.b for s in row] for row in self.solutions]
-        return np.array([one_for_two(line) for line in np.array(b).reshape(len(self), -1)])
+        return self._answers[1]
+
+    @property
+    def _answers(self) -> tuple[Vector, Vector]:
+        w = np.array([one_for_two(np.vstack([s.w for s in row])) for row in self.solutions])
+        b = np.array([[s.b for s in row] for row in self.solutions]).reshape(len(self), -1)
+        b = np.array([one_for_two(line) for line in b])
+        return split_intercept(w, b, self.scaling, self.shift)
 
     @property
     def certificates(self) -> list[Certificate]:
         """For each C the certificate of the sum of its problems."""
-        return [
-            Certificate(
-                float(sum(s.certificate.primal for s in row)),
-                float(sum(s.certificate.dual for s in row)),
-            )
-            for row in self.solutions
-        ]
+        return [Certificate.of_sum([s.certificate for s in row]) for row in self.solutions]
 
     @property
     def passes(self) -> Vector:
@@ -123,7 +117,7 @@ class Path:
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes of rows at every C, of shape (n_Cs, n)."""
         if self.classes is None:
-            raise ValueError("a path over a problem knows no classes; use its solutions")
+            raise ValueError("a path over a problem has no classes; use its solutions")
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 2 else scores.argmax(axis=2)
         return self.classes[places]
@@ -140,55 +134,11 @@ class Path:
         X, y : optional
             Rows and labels to show the accuracy on.
         row : int, default=0
-            Which class's coefficients to show.
+            The class whose coefficients to show.
         """
         from widemargin.selection.figures import path_figure
 
         return path_figure(self, None if X is None else self.score(X, y), row)
-
-
-def along(
-    problem: ScalableProblem,
-    Cs: Sequence[float],
-    *,
-    solver: str = "auto",
-    warm: bool = True,
-    **options: Any,
-) -> Iterator[tuple[Solution, float]]:
-    """Solve a problem, whose costs are those at C = 1, at one C after the other.
-
-    Each run starts at the weights of the one before, and at its dual variables times the growth of
-    C, which are feasible there (WARM, §3). Where the loss is smooth, both first move on along the
-    last solutions; the passes that this took come with each solution. It ends early after an
-    interrupt or a time limit.
-    """
-    before: Solution | None = None
-    method = ""
-    last: tuple[float, Vector] | None = None
-    ahead = None
-    if isinstance(problem, BinaryProblem) and problem.loss.smooth and warm:
-        problem, ahead = replace(problem, rows=problem.rows.remembering()), Ahead()
-    for place, C in enumerate(Cs):
-        here, start = problem.rescaled(float(C)), None
-        if before is not None and warm:
-            alpha = C / Cs[place - 1] * before.alpha
-            if isinstance(here, BinaryProblem):
-                now = (float(Cs[place - 1]), before.alpha)
-                alpha, last = dual_start(here, float(C), now, last), now
-            start = Point(before.w, before.b, alpha)
-            # From one solution only the weights can move on, which sweeps do not look at.
-            idle = place == 1 and method == DualCD.name
-            if ahead is not None and not idle and isinstance(here, BinaryProblem):
-                start = ahead.of(here, (float(Cs[place - 1]), before.point), float(C), alpha)
-        choice = choice_of(solver, type(problem))
-        if isinstance(choice, AutoBinary) and start is not None:
-            choice.follow(method)
-        before = run(here, choice, warm=start, **options)
-        method = before.trace[-1].method if before.iterations > 0 else method
-        yield before, 0.0 if start is None or ahead is None else ahead.passes
-        watch = options.get("interrupt")
-        if before.status in (Status.INTERRUPTED, Status.TIME_LIMIT) or (watch and watch.requested):
-            return
 
 
 def check_Cs(Cs: Any) -> Vector:
@@ -229,19 +179,20 @@ def path(
     seed: int = 0,
     callback: Callable[[float, Record], object] | None = None,
 ) -> Path:
-    """Solve over values of C, each from the solution before.
+    """Solve at several values of C, each warm-started from the previous one.
 
     Parameters
     ----------
     problem_or_X : array-like, sparse matrix or problem
-        Examples; or a problem of any kind that can be rescaled, its costs those at C = 1.
+        Examples; or a problem of any kind that can be rescaled, with its costs at C = 1.
     y : array-like of shape (n_samples,), optional
-        Labels, if examples are given. Several classes are trained one against the rest.
+        Labels, if examples are given.
     Cs : array-like or int, optional
         Values of C, or how many from 1e-4 to 1e4; by default 2^-10, 2^-9, ..., 2^10.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
-    multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
-        As in `LinearSVC`; the latter two with ``loss="hinge"``.
+    multi_class : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}, default="ovr"
+        Multiclass rule, as in `LinearSVC`; Weston-Watkins and Crammer-Singer need
+        ``loss="hinge"``, "multinomial" needs ``loss="logistic"``.
     fit_intercept : bool or "penalised", default=True
         As in `LinearSVC`.
     intercept_scaling : float, default=1.0
@@ -253,15 +204,15 @@ def path(
     tol : float, default=1e-4
         Relative duality gap to reach at every C.
     max_iter : int, default=1000
-        Sweeps or steps at most, at every C.
+        Maximum number of sweeps or steps per C.
     time_limit : float, optional
-        Seconds at most at every C; the path ends where one is not enough.
+        Time limit in seconds per C; the path ends at the first C that exceeds it.
     warm : bool, default=True
-        False starts every C from nothing: for comparison.
+        Whether to use warm starts; False is for comparison.
     n_jobs : int, optional
-        Threads for several classes; the result does not depend on it.
+        Number of threads over the classes; the result does not depend on it.
     seed : int, default=0
-        Of the order in which examples are visited.
+        Seed of the order in which examples are visited.
     callback : callable, optional
         Called as ``callback(C, record)`` at every check; returning True ends the path.
 
@@ -282,19 +233,10 @@ def path(
     array([0.91, 0.96, 0.98, 0.99])
     """
     values = check_Cs(2.0 ** np.arange(-10, 11) if Cs is None else Cs)
-    limits = {"tol": tol, "max_iter": max_iter, "intercept_scaling": intercept_scaling}
+    check_positive("tol", tol)
+    check_positive("max_iter", max_iter)
     if time_limit is not None:
-        limits["time_limit"] = time_limit
-    for name, value in limits.items():
-        if not (isinstance(value, numbers.Real) and 0.0 < float(value) < np.inf):
-            raise ValueError(f"{name} must be a positive finite number; got {value!r}")
-    options: dict[str, Any] = {
-        "solver": solver,
-        "warm": warm,
-        "tol": tol,
-        "max_iter": max_iter,
-        "time_limit": time_limit,
-    }
+        check_positive("time_limit", time_limit)
     classes, scaling = None, 0.0
     if hasattr(problem_or_X, "rescaled"):
         problems = [problem_or_X]
@@ -313,33 +255,42 @@ def path(
         )
     interrupt = Interrupt()
 
-    def whole(place: int) -> list[tuple[Solution, float]]:
-        callbacks: list[Any] = []
-        if callback is not None:
-            current = iter(values)
-            C = [next(current)]
-            callbacks.append(lambda record: callback(float(C[0]), record))
-        found = []
-        for solution in along(
-            problems[place],
-            list(values),
-            seed=seed + place,
-            interrupt=interrupt,
-            callbacks=callbacks,
-            **options,
-        ):
-            found.append(solution)
-            if callback is not None:
-                C[0] = next(current, C[0])
-        return found
+    def effort_at(C: float, place: int) -> Effort:
+        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        told = None if callback is None else partial(callback, C)
+        return Effort(tol, max_iter, deadline, seed + place, 1, interrupt, told)
 
     with interrupt:
-        work = [lambda p=p: whole(p) for p in range(len(problems))]
+        work = [
+            partial(_along, problem, solver, warm, values, partial(effort_at, place=place))
+            for place, problem in enumerate(problems)
+        ]
         found = in_threads(work, effective_n_jobs(n_jobs), interrupt)
     common = min(len(solutions) for solutions in found)
     rows = tuple(tuple(solutions[i][0] for solutions in found) for i in range(common))
     starting = np.array([sum(solutions[i][1] for solutions in found) for i in range(common)])
-    return Path(values[:common], rows, classes, scaling, starting)
+    shift = problems[0].rows.shift if classes is not None else None
+    return Path(values[:common], rows, classes, scaling, starting, shift)
+
+
+def _along(
+    problem: Any, solver: str, warm: bool, Cs: Vector, effort_at: Callable[[float], Effort]
+) -> list[tuple[Solution, float]]:
+    """Solve a problem at one C after the other; return the solutions and the passes of starts.
+
+    It ends early after an interrupt or a time limit.
+    """
+    following, found = Continuation.moving_on(problem, solver), []
+    for C in map(float, Cs):
+        if not warm:
+            following = Continuation(problem, solver)
+        effort = effort_at(C)
+        solution = following.solve(C, effort)
+        found.append((solution, following.starting))
+        ended = solution.status in (Status.INTERRUPTED, Status.TIME_LIMIT)
+        if ended or effort.interrupt.requested:
+            break
+    return found
 
 
 def _problems(
@@ -355,31 +306,19 @@ def _problems(
     """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
-    if multi_class not in ("ovr", *RULES):
-        raise ValueError(f"multi_class must be 'ovr' or one of {RULES}; got {multi_class!r}")
-    if multi_class != "ovr" and loss != "hinge":
-        raise ValueError(f"multi_class={multi_class!r} needs loss='hinge'; got {loss!r}")
-    if fit_intercept not in (True, False, "penalised"):
-        raise ValueError(f"fit_intercept must be True, False or 'penalised'; got {fit_intercept!r}")
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-    rows = Rows.of(as_rows_array(X))
-    penalised = fit_intercept == "penalised"
-    if penalised:
-        rows = rows.with_constant(float(scaling))
-    classes, codes = encode_labels(y)
-    cost = class_costs(
-        1.0, classes, codes, class_weight, check_sample_weight(sample_weight, rows.count)
+    check_any_rule(multi_class, loss)
+    check_intercept(fit_intercept)
+    check_positive("intercept_scaling", scaling)
+    data = TrainingSet.of(
+        X,
+        y,
+        sample_weight,
+        class_weight=class_weight,
+        fit_intercept=fit_intercept,
+        intercept_scaling=float(scaling),
     )
-    check_every_class(classes, codes, cost)
-    positives = [1] if classes.size == 2 else range(classes.size)
-    free = not penalised and bool(fit_intercept)
-    given = float(scaling) if penalised else 0.0
-    if multi_class != "ovr":
-        label = codes.astype(np.int32)
-        joint = MulticlassProblem(rows, label, cost, int(classes.size), multi_class, free)
-        return [joint], classes, given
-    problems = [
-        BinaryProblem(rows, np.where(codes == p, 1.0, -1.0), cost, LOSSES[loss], free)
-        for p in positives
-    ]
-    return problems, classes, given
+    rule = rule_for(multi_class, data.classes.size)
+    if rule != "ovr":
+        return [joint_problem(data, rule)], data.classes, data.scaling
+    problems = [BinaryProblem.of(data, p, LOSSES[loss]) for p in data.positives]
+    return problems, data.classes, data.scaling

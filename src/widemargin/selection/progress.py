@@ -16,7 +16,7 @@ class FoldsBar(Bar):
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.progress import TimeElapsedColumn as Elapsed
 
-        self._folds = folds
+        self._folds, self._values = folds, values
         self._progress = Progress(
             TextColumn(f"folds x {what}"),
             BarColumn(),
@@ -26,6 +26,10 @@ class FoldsBar(Bar):
             console=Console(stderr=True),
         )
         self._task = self._progress.add_task("", total=None if values is None else folds * values)
+
+    def place(self, done: int) -> str:
+        """Say how many of the values are done."""
+        return f"{done}" if self._values is None else f"{done} of {self._values}"
 
     def show(self, done: int, text: str) -> None:
         """Draw that so many values are done."""
@@ -40,9 +44,9 @@ class SearchBar(FoldsBar):
 
     def told(self, search: Search) -> None:
         """Draw the state of a search."""
-        best = search.best
+        best, place = search.best, self.place(len(search.Cs))
         self.show(
             len(search.Cs),
-            f"C = {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "
+            f"C {place}: {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "
             f"best {np.mean(search.scores[best]):.4f} at {search.Cs[best]:g}",
         )

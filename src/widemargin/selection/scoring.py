@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring, get_scorer_names
-from sklearn.utils import check_array
+from sklearn.metrics import check_scoring, get_scorer_names, make_scorer
 from sklearn.utils.metaestimators import available_if
 
-from widemargin.selection.folds import Folds, Solved
+from widemargin.selection.engines.base import Solved
+from widemargin.selection.folds import Folds
 from widemargin.selection.search import Scorer
 
 Vector = NDArray[np.float64]
@@ -26,14 +27,15 @@ def places_of(decisions: Vector) -> NDArray[np.intp]:
     return np.asarray(decisions.argmax(axis=1))
 
 
-def accuracy(folds: Folds) -> Scorer:
+def accuracy(folds: Folds, weighted: bool = True) -> Scorer:
     """Return the scorer that counts; by weight, so that a weight of 2 means a row given twice."""
+    given = folds.data.weight if weighted else None
 
     def score(solved: Solved) -> Vector:
         shares = np.empty(len(folds.splits))
         for fold, (_, test) in enumerate(folds.splits):
-            right = places_of(solved.decisions[fold]) == folds.codes[test]
-            weight = np.ones(test.size) if folds.weight is None else folds.weight[test]
+            right = places_of(solved.decisions[fold]) == folds.data.codes[test]
+            weight = np.ones(test.size) if given is None else given[test]
             total = float(weight.sum())
             shares[fold] = float(weight[right].sum()) / total if total > 0.0 else np.nan
         return shares
@@ -78,11 +80,10 @@ class _Answers(ClassifierMixin, BaseEstimator):
 def scorer_of(
     folds: Folds,
     scoring: Any,
-    y: NDArray[Any],
-    X: Any,
     fitted: Callable[[Vector, Vector], Any],
     current: Callable[[], tuple[Vector, Vector]],
     probabilities: Callable[[Vector], Vector] | None,
+    metadata: dict[str, Any] | None = None,
 ) -> Scorer:
     """Return the function that scores what the folds came to.
 
@@ -91,25 +92,28 @@ def scorer_of(
     folds : Folds
     scoring : str, callable or None
         A name is answered from the held-out scores. A callable gets an estimator and the rows.
-    y : ndarray
-        Labels as they were given.
-    X : array or sparse matrix
     fitted : callable
         Makes a fitted estimator from weights (k, weights) and intercepts (k,).
     current : callable
         Gives the present weights and intercepts of all folds.
     probabilities : callable, optional
         From scores to probabilities, if the loss has them.
+    metadata : dict, optional
+        What the scorer gets beside the rows, for all of them; by default the weights.
     """
-    if scoring is None or scoring == "accuracy":
-        return accuracy(folds)
+    if metadata is None:
+        metadata = {"sample_weight": folds.data.weight}
+    counted = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
+    if counted and set(metadata) <= {"sample_weight"}:
+        return accuracy(folds, weighted=scoring is None or "sample_weight" in metadata)
     check_score_name(scoring)
     named = isinstance(scoring, str)
-    if not named:
-        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X, y = folds.data.X, folds.data.y
     test = folds.splits[0][1]
-    probe = _Answers(folds.classes, np.zeros((test.size, len(folds.positives))), probabilities)
-    scorer = check_scoring(probe, scoring=scoring)
+    probe = _Answers(
+        folds.data.classes, np.zeros((test.size, len(folds.data.positives))), probabilities
+    )
+    scorer = _with_labels(check_scoring(probe, scoring=scoring), folds.data.classes)
     if named:
         _try(scorer, scoring, probe, y[test])
 
@@ -118,13 +122,17 @@ def scorer_of(
         weights = None if named else current()
         for fold, (_, test) in enumerate(folds.splits):
             if weights is None:
-                estimator: Any = _Answers(folds.classes, solved.decisions[fold], probabilities)
+                estimator: Any = _Answers(folds.data.classes, solved.decisions[fold], probabilities)
                 rows: Any = np.zeros((test.size, 1))
             else:
                 estimator = fitted(weights[0][fold], weights[1][fold])
                 rows = X[test]
-            weight = None if folds.weight is None else folds.weight[test]
-            values[fold] = score_of(scorer, estimator, rows, y[test], weight)
+            given = {
+                name: _selected(value, test, y.size)
+                for name, value in metadata.items()
+                if value is not None
+            }
+            values[fold] = score_of(scorer, estimator, rows, y[test], **given)
         return values
 
     return score
@@ -159,11 +167,41 @@ def _try(scorer: Any, scoring: str, probe: _Answers, y: NDArray[Any]) -> None:
         raise ValueError(f"scoring={scoring!r} does not go with these labels: {error}") from error
 
 
-def score_of(scorer: Any, estimator: Any, X: Any, y: Any, weight: Vector | None) -> float:
+def _with_labels(scorer: Any, classes: NDArray[Any]) -> Any:
+    """Return a scorer that knows all classes, where its score asks: a fold may hold out fewer."""
+    function = getattr(scorer, "_score_func", None)
+    known = {} if function is None else signature(function).parameters
+    if "labels" not in known or "labels" in scorer._kwargs:
+        return scorer
+    settings = dict(scorer._kwargs)
+    if classes.size == 2 and "pos_label" in known:
+        settings.setdefault("pos_label", classes[-1])
+    copy = make_scorer(
+        function,
+        response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0,
+        labels=classes,
+        **settings,
+    )
+    if getattr(scorer, "_metadata_request", None) is not None:
+        copy._metadata_request = scorer._metadata_request
+    return copy
+
+
+def _selected(value: Any, test: NDArray[np.int64], count: int) -> Any:
+    """Return the entries that belong to rows, if there is one for each."""
+    if np.ndim(value) == 0 or len(value) != count:
+        return value
+    return np.asarray(value)[test]
+
+
+def score_of(scorer: Any, estimator: Any, X: Any, y: Any, **metadata: Any) -> float:
     """Return the score of held-out rows, weighted if it can be."""
-    if weight is None:
+    if not metadata:
         return float(scorer(estimator, X, y))
     try:
-        return float(scorer(estimator, X, y, sample_weight=weight))
-    except TypeError:  # this score knows no weights
-        return float(scorer(estimator, X, y))
+        return float(scorer(estimator, X, y, **metadata))
+    except TypeError:
+        if set(metadata) != {"sample_weight"}:
+            raise
+        return float(scorer(estimator, X, y))  # this score knows no weights

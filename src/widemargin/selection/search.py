@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.auto.machine import MACHINE
+from widemargin.auto.search import Accuracy, SearchShape, engine
 from widemargin.interrupt import Interrupt
 from widemargin.run import Record
-from widemargin.selection.folds import Effort, Engine, Solved
+from widemargin.selection.engines.base import Effort, Engine, Solved
+from widemargin.selection.engines.class_lanes import ClassLanes
+from widemargin.selection.engines.fold_lanes import FoldLanes
+from widemargin.selection.engines.separate import Separate
+from widemargin.selection.folds import Folds
 from widemargin.selection.stopping import (
     LARGEST_C,
     GradientRule,
@@ -24,11 +30,10 @@ Vector = NDArray[np.float64]
 Scorer = Callable[[Solved], Vector]
 """From held-out scores to one number a fold; higher is better."""
 
-
 CUT_SHORT = ("it was interrupted", "the time limit was reached")
 """Reasons for a search to end before its time."""
 
-_COLUMNS = ("Cs", "scores", "primal", "dual", "passes", "seconds")
+_COLUMNS = ("Cs", "scores", "primal", "dual", "passes", "seconds", "iterations", "weights")
 
 
 @dataclass(eq=False)
@@ -37,6 +42,12 @@ class Search:
 
     Attributes
     ----------
+    iterations : list of ndarray of shape (folds,)
+        The most that a run of each fold took.
+    weights : list
+        Weights and intercepts of all folds, as an engine gives them; None where they are not kept.
+    keeps_weights : bool
+        Whether to keep those of every C, not only the last ones.
     reason : str
         One sentence that says why it ended.
     best_score : float
@@ -52,6 +63,9 @@ class Search:
     dual: list[Vector] = field(default_factory=list)
     passes: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    iterations: list[NDArray[np.intp]] = field(default_factory=list)
+    weights: list[tuple[Vector, Vector] | None] = field(default_factory=list)
+    keeps_weights: bool = False
     reason: str = ""
     best_score: float = -np.inf
     start: tuple[Vector, Vector] | None = None
@@ -67,6 +81,8 @@ class Search:
         self.dual.append(solved.dual)
         self.passes.append(solved.passes)
         self.seconds.append(seconds)
+        self.iterations.append(solved.iterations)
+        self.weights.append(engine.weights() if self.keeps_weights else None)
         best = self.best
         self.best_score = float(np.mean(self.scores[best]))
         if best == len(self.Cs) - 1:
@@ -107,129 +123,134 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Coarse:
-    """How well a C is solved that is out of the question.
-
-    Attributes
-    ----------
-    slack : float
-        The score at the C before was below the best one by more than this.
-    """
-
-    tol: float
-    max_iter: int
-    slack: float
-
-
-@dataclass(frozen=True)
 class Limits:
     """What bounds the work of a search."""
 
-    tol: float
-    epsilon: float
+    accuracy: Accuracy
     max_iter: int = 1000
     time_limit: float | None = None
     threads: int = 1
     seed: int = 0
     callback: Callable[[str, Record], object] | None = None
-    coarse: Coarse | None = None
-    """What is enough beyond the best C."""
-
-    def left(self, began: float) -> float | None:
-        """Return the seconds that are left of work that began then."""
-        if self.time_limit is None:
-            return None
-        return self.time_limit - (time.perf_counter() - began)
 
 
-def automatic_Cs(engine: Engine) -> Iterator[float]:
+def engine_for(folds: Folds, shape: SearchShape, solver: str) -> Engine:
+    """Make the engine that `widemargin.auto.search` has decided for."""
+    chosen = engine(shape, solver).method
+    if chosen == "separate":
+        return Separate(folds, solver)
+    return {"fold_lanes": FoldLanes, "class_lanes": ClassLanes}[chosen](folds)
+
+
+def automatic_Cs(folds: Folds) -> Iterator[float]:
     """Yield C from the smallest that matters, doubled until the largest."""
-    folds = engine.folds
-    cost = folds.cost(np.arange(folds.rows.count))
     if folds.rule == "ovr":
-        C = min(smallest_C(folds.rows, folds.signs(p), cost, folds.loss) for p in folds.positives)
+        C = min(smallest_C(folds.data, p, folds.loss) for p in folds.data.positives)
     else:
-        C = smallest_joint_C(folds.rows, folds.codes, cost, folds.classes.size, folds.rule)
+        C = smallest_joint_C(folds.data, folds.rule)
     while C <= LARGEST_C:
         yield C
         C *= 2.0
 
 
-def go_on(
-    search: Search,
-    engine: Engine,
-    Cs: Iterator[float],
-    scorer: Scorer,
-    limits: Limits,
-    *,
-    rule: GradientRule | None = None,
-    interrupt: Interrupt | None = None,
-    told: Callable[[Search], None] | None = None,
-) -> Search:
-    """Look at further values of C until they end, the rule is satisfied, or time is up.
+@dataclass(eq=False)
+class Driver:
+    """Looks at one C after the other with an engine, and keeps what it has seen.
 
-    A value of C that was begun and not finished is left out, unless it is the only one: what was
-    found before an interrupt is kept.
+    Attributes
+    ----------
+    engine : Engine
+    scorer : Scorer
+    limits : Limits
+    search : Search
+        What was seen, now or before.
+    told : callable, optional
+        Called with the search after each C.
+    watch : Interrupt
+    began : float
+        When the time limit began to run, by ``time.perf_counter``.
     """
-    watch = Interrupt() if interrupt is None else interrupt
-    began = time.perf_counter()
-    search.reason = "all values of C were looked at"
-    with watch:
-        first = True
-        for C in Cs:
-            started = time.perf_counter()
-            left = limits.left(began)
-            if not first and (watch.requested or (left is not None and left <= 0.0)):
-                search.reason = _why(watch)
-                break
-            enough = rule is not None and not first and rule.enough(*engine.ratios(C))
-            coarse, effort = limits.coarse, effort_at(limits, C, left, watch, limits.tol)
-            if coarse is not None and not search.far_below(coarse.slack):
-                coarse = None
-            if coarse is not None:
-                effort = replace(effort, tol=coarse.tol, max_iter=coarse.max_iter)
-            solved = engine.solve(C, effort)
-            scores = scorer(solved)
-            if coarse is not None and solved.whole and not search.far_below(coarse.slack, scores):
-                again = effort_at(limits, C, limits.left(began), watch, limits.tol)
-                solved = engine.solve(C, again).after(solved)
-                scores = scorer(solved)
-            if not solved.whole and search.Cs:
-                engine.step_back()
-                search.reason = _why(watch)
-                break
-            search.add(engine, solved, scores, time.perf_counter() - started)
-            first = False
-            if told is not None:
-                told(search)
-            if not solved.whole:
-                search.reason = _why(watch)
-                break
-            if enough:
-                search.reason = (
-                    "the solution no longer changed over three values of C (gradient rule, "
-                    f"epsilon {limits.epsilon:g})"
-                )
-                break
-    return search
 
+    engine: Engine
+    scorer: Scorer
+    limits: Limits
+    search: Search = field(default_factory=Search)
+    told: Callable[[Search], None] | None = None
+    watch: Interrupt = field(default_factory=Interrupt)
+    began: float = field(default_factory=time.perf_counter)
 
-def _why(watch: Interrupt) -> str:
-    return CUT_SHORT[0] if watch.requested else CUT_SHORT[1]
+    @property
+    def cut_short(self) -> str:
+        """Why no other C may be begun, if there is a reason."""
+        if self.watch.requested:
+            return CUT_SHORT[0]
+        limit = self.limits.time_limit
+        late = limit is not None and time.perf_counter() - self.began >= limit
+        return CUT_SHORT[1] if late else ""
 
+    def effort(self, C: float, tol: float, max_iter: int | None = None) -> Effort:
+        """Return how hard to work at one C."""
+        limits = self.limits
+        return Effort(
+            tol,
+            limits.max_iter if max_iter is None else min(limits.max_iter, max_iter),
+            None if limits.time_limit is None else self.began + limits.time_limit,
+            limits.seed,
+            limits.threads,
+            self.watch,
+            None if limits.callback is None else partial(limits.callback, f"C={C:g}"),
+        )
 
-def effort_at(limits: Limits, C: float, left: float | None, watch: Interrupt, tol: float) -> Effort:
-    """Return how hard to work at one C, with so many seconds left."""
-    callback: Any = None
-    if limits.callback is not None:
-        given = limits.callback
-        callback = lambda record: given(f"C={C:g}", record)  # noqa: E731
-    return Effort(
-        tol,
-        limits.max_iter,
-        None if left is None else time.perf_counter() + left,
-        limits.seed,
-        limits.threads,
-        watch,
-        callback,
-    )
+    def go_on(self, Cs: Iterable[float], rule: GradientRule | None = None) -> Search:
+        """Look at further values of C until they end, the rule is satisfied, or time is up.
+
+        A value of C that was begun and not finished is left out, unless it is the only one: what
+        was found before an interrupt is kept.
+        """
+        search = self.search
+        search.reason = "all values of C were tried"
+        with self.watch:
+            for count, C in enumerate(Cs):
+                if count > 0 and self.cut_short:
+                    search.reason = self.cut_short
+                    break
+                began = time.perf_counter()
+                enough = rule is not None and count > 0 and rule.enough(*self.engine.ratios(C))
+                if not self._look_at(C, began):
+                    search.reason = CUT_SHORT[0 if self.watch.requested else 1]
+                    break
+                if enough and rule is not None:
+                    search.reason = (
+                        "the solution no longer changed over three values of C (gradient rule, "
+                        f"epsilon {rule.epsilon:g})"
+                    )
+                    break
+        return search
+
+    def _look_at(self, C: float, began: float) -> bool:
+        """Solve and score all folds at C; return whether every run ended by itself."""
+        search = self.search
+        solved, scores = self._solved(C)
+        if not solved.whole and search.Cs:
+            self.engine.step_back()
+            return False
+        self.add(solved, scores, time.perf_counter() - began)
+        return solved.whole
+
+    def add(self, solved: Solved, scores: Vector, seconds: float) -> None:
+        """Take note of one C, and tell of it."""
+        self.search.add(self.engine, solved, scores, seconds)
+        if self.told is not None:
+            self.told(self.search)
+
+    def _solved(self, C: float) -> tuple[Solved, Vector]:
+        """Solve at C, first coarsely where it seems out of the question."""
+        accuracy, first = self.limits.accuracy, None
+        if accuracy.coarse_tol is not None and self.search.far_below(accuracy.slack):
+            coarse = self.effort(C, accuracy.coarse_tol, MACHINE.coarse_steps)
+            first = self.engine.solve(C, coarse)
+            scores = self.scorer(first)
+            if not first.whole or self.search.far_below(accuracy.slack, scores):
+                return first, scores
+        solved = self.engine.solve(C, self.effort(C, accuracy.tol))
+        return solved if first is None else solved.after(first), self.scorer(solved)

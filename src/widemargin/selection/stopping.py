@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.losses import Loss
-from widemargin.problems.multiclass import MulticlassProblem
+from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.rules import joint_problem
 
 Vector = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ PATIENCE = 3
 """Consecutive values of C at which the solution before is still good, after which it ends."""
 
 
-def smallest_C(rows: Rows, signs: Vector, weight: Vector, loss: Loss) -> float:
+def smallest_C(data: TrainingSet, positive: int, loss: Loss) -> float:
     """Return the power of two from which an automatic search starts.
 
     Below it, solutions of the smooth losses are the same but for their length; the hinge's is
@@ -30,26 +30,25 @@ def smallest_C(rows: Rows, signs: Vector, weight: Vector, loss: Loss) -> float:
 
     Parameters
     ----------
-    rows : Rows
-    signs : ndarray of shape (n,)
-        Labels, −1 or +1.
-    weight : ndarray of shape (n,)
-        Costs at C = 1.
+    data : TrainingSet
+        At C = 1.
+    positive : int
+        The class against the rest.
     loss : Loss
     """
-    if loss.name == "hinge":
+    rows, signs, weight = data.rows, data.signs(positive), data.cost
+    if not loss.smooth:
         margins = signs * rows.scores(rows.combine(weight, signs))
         bound = 1.0 / max(float(margins.max(initial=0.0)), 1e-300)
     else:
-        slope = 1.0 if loss.name == "logistic" else 2.0
+        # No dual variable is above slope · c while margins are positive.
+        slope = 1.0 if loss.bounded else loss.slope_at_zero
         largest = float(rows.norms.max(initial=0.0))
         bound = 1.0 / max(slope * float(weight.sum()) * largest, 1e-300)
     return _power_of_two(bound)
 
 
-def smallest_joint_C(
-    rows: Rows, codes: NDArray[Any], weight: Vector, classes: int, rule: str
-) -> float:
+def smallest_joint_C(data: TrainingSet, rule: str) -> float:
     """Return the same where all classes are trained at once.
 
     As long as no margin has reached one, every dual variable of Weston-Watkins is at its bound; for
@@ -57,18 +56,19 @@ def smallest_joint_C(
 
     Parameters
     ----------
-    rows : Rows
-    codes : ndarray of shape (n,)
-        Each example's place among the classes.
-    weight : ndarray of shape (n,)
-        Costs at C = 1.
-    classes : int
-    rule : {"weston_watkins", "crammer_singer"}
+    data : TrainingSet
+        At C = 1.
+    rule : {"weston_watkins", "crammer_singer", "multinomial"}
     """
-    label = codes.astype(np.int32)
-    w, _ = MulticlassProblem(rows, label, weight, classes, rule, False).descent_at_zero()
+    problem = replace(joint_problem(data, rule), free_intercept=False)
+    if isinstance(problem, MultinomialProblem):
+        # Scores then differ by less than about one: no probability is far from even.
+        largest = float(problem.rows.norms.max(initial=0.0))
+        return _power_of_two(1.0 / max(float(problem.cost.sum()) * largest, 1e-300))
+    rows, label = problem.rows, problem.label
+    w, _ = problem.descent_at_zero()
     own, lowest = np.empty(rows.count), np.full(rows.count, np.inf)
-    for j in range(classes):
+    for j in range(problem.classes):
         scores, mine = rows.scores(w[j]), label == j
         own[mine] = scores[mine]
         np.minimum(lowest, scores, out=lowest, where=~mine)

@@ -1,0 +1,51 @@
+// Sums in several running chains, so that the compiler can use vectors without reordering additions
+// (-ffast-math stays off).
+#pragma once
+
+#include <cstdint>
+
+namespace widemargin {
+
+constexpr int chains = 8;
+
+// start + sum_i term(i)
+template <class Term>
+double sum_in_chains(std::int64_t count, Term&& term, double start = 0.0) {
+  double sums[chains] = {};
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) sums[chain] += term(i + chain);
+  }
+  double total = start;
+  for (; i < count; ++i) total += term(i);
+  for (const double sum : sums) total += sum;
+  return total;
+}
+
+struct TwoSums {
+  double first = 0.0, second = 0.0;
+};
+
+// sum_i of term(i), which has two parts; the second is divided by `scale`.
+template <class Term>
+TwoSums two_sums_in_chains(std::int64_t count, Term&& term, double scale = 1.0) {
+  double first[chains] = {}, second[chains] = {};
+  auto add = [&](std::int64_t i, int chain) {
+    const TwoSums part = term(i);
+    first[chain] += part.first;
+    second[chain] += part.second;
+  };
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) add(i + chain, chain);
+  }
+  for (; i < count; ++i) add(i, 0);
+  TwoSums total;
+  for (int chain = 0; chain < chains; ++chain) {
+    total.first += first[chain];
+    total.second += second[chain] / scale;
+  }
+  return total;
+}
+
+}  // namespace widemargin

@@ -1,0 +1,1 @@
+"""Which method runs: policies, their causes, and the machine's numbers."""

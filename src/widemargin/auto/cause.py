@@ -1,0 +1,64 @@
+"""The sentences of ``solver_``: why a method was chosen. Nothing reads them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from widemargin.auto.prices import Offer
+    from widemargin.auto.shape import BinaryShape
+
+SWEEPS_TELL = "sweeps show how hard the problem is"
+WORKED_BEFORE = "worked at the last C"
+NEAR = "a step or two from the last C"
+LOAN_SPENT = "the steps before were not getting ahead"
+FORMULAS = "the loss is not compiled"
+ONE_BY_ONE = "problems one by one, each by its own choice of a method"
+AS_PUBLISHED = "as published"
+WORKING_SETS = "working sets need few rows of the kernel matrix"
+NO_PENALTY = "without a penalty its curvature is the proof"
+FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps so far"
+ROW_PER_BLOCK = "a linear rate, one row of the kernel matrix per block"
+
+
+def cheap_steps(shape: BinaryShape, offer: Offer) -> str:
+    """A second-order method costs no more than a few sweeps."""
+    if offer.in_row_space:
+        return f"{shape.size.rows} rows make a small matrix"
+    return f"{shape.size.weights} weights make its steps cheap"
+
+
+def few_weights(weights: int) -> str:
+    """All weights together make one small matrix."""
+    return f"{weights} weights make its steps cheap"
+
+
+def slow_sweeps(remaining: float, made: int) -> str:
+    """Coordinate descent is predicted to need too many more sweeps."""
+    count = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
+    return f"coordinate descent needed {count} more sweeps after {made}"
+
+
+def interior_point(weights: int) -> str:
+    """The interior point takes the same few dozen steps whatever the data."""
+    return f"{weights} weights, a few dozen steps at any tolerance"
+
+
+def after_steps(made: int) -> str:
+    """The methods of a sequence give way to one another."""
+    return f"after {made} steps"
+
+
+def folds_side_by_side(folds: int) -> str:
+    """A pass over the rows serves the folds of a class."""
+    return f"one Newton step serves {folds} folds"
+
+
+def classes_side_by_side(classes: int) -> str:
+    """A sweep over the rows of a fold serves several classes."""
+    return f"one sweep serves several of {classes} classes"
+
+
+def stalled(method: str) -> str:
+    """A method cannot improve its point any more."""
+    return f"{method} could not improve further"

@@ -1,0 +1,134 @@
+"""A decision, the course of a run that decisions are made from, and who carries them out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from widemargin.auto.registry import method_named
+from widemargin.methods.base import Method, Progress
+from widemargin.methods.newton.row_space import RowSpace
+from widemargin.problems.certificate import Point
+from widemargin.problems.problem import OnKernel
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The method to run next, and why.
+
+    `in_row_space` means that it runs on the factor of X Xᵀ, where rows are fewer than weights, or
+    on that of a kernel matrix.
+    """
+
+    method: str
+    cause: str
+    in_row_space: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.method} ({self.cause})"
+
+
+@dataclass
+class Leg:
+    """What one method did before it gave way, or has done so far.
+
+    Attributes
+    ----------
+    method : str
+    work : float
+        Spent, in the currency of `widemargin.data.work`.
+    gaps : list of float
+        The best estimate of the relative gap up to each step: single estimates jump.
+    passes : float
+        Work in passes over the data.
+    active : int
+        Examples that take part in the work at present.
+    finished : bool
+        Whether another step could not change its point.
+    """
+
+    method: str
+    work: float = 0.0
+    gaps: list[float] = field(default_factory=list)
+    passes: float = 0.0
+    active: int = 0
+    finished: bool = False
+
+
+Shape = TypeVar("Shape")
+
+
+class Policy(Protocol[Shape]):
+    """Decides for one kind of problem: pure functions of a shape and of the course of the run."""
+
+    def shape_of(self, problem: Any, tol: float, warm: bool) -> Shape:
+        """Return what the decisions may know about a problem."""
+
+    def first(self, shape: Shape, follows: str) -> Decision:
+        """Decide how to begin; `follows` solved the same problem at a smaller C, if not empty."""
+
+    def next(self, shape: Shape, legs: Sequence[Leg], follows: str) -> Decision | None:
+        """Decide after a step: another method, or None to go on."""
+
+
+class Auto(Generic[Shape]):
+    """Carry out the decisions of a policy in a run."""
+
+    def __init__(self, policy: Policy[Shape]) -> None:
+        self._policy = policy
+        self._decisions: list[Decision] = []
+        self._legs: list[Leg] = []
+        self._follows = ""
+        self._kind: type[Any] = object
+        self._shape: Any = None
+
+    @property
+    def explanation(self) -> str:
+        """The methods that ran, each with its cause."""
+        return " -> ".join(str(decision) for decision in self._decisions)
+
+    def follow(self, method: str) -> None:
+        """Take note of the method that solved the same problem at a smaller C."""
+        self._follows = method
+
+    def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
+        """Return the method to start with."""
+        self._kind = type(problem)
+        self._shape = self._policy.shape_of(problem, tol, warm is not None)
+        follows = self._follows if warm is not None else ""
+        method = self._take(self._policy.first(self._shape, follows))
+        reason = method.refuses(problem)
+        if reason is not None:
+            raise ValueError(reason)
+        return method
+
+    def next(self, progress: Progress) -> Method | None:
+        """Return the method to hand over to, or None to go on."""
+        leg = self._legs[-1]
+        leg.work, leg.active, leg.finished = progress.work, progress.active, progress.finished
+        leg.passes = progress.passes
+        best = leg.gaps[-1] if leg.gaps else math.inf
+        leg.gaps.append(min(best, progress.expected[-1]))
+        if not (leg.finished or _worth_asking(len(leg.gaps))):
+            return None
+        decision = self._policy.next(self._shape, self._legs, self._follows)
+        return None if decision is None else self._take(decision)
+
+    def _take(self, decision: Decision) -> Method:
+        self._decisions.append(decision)
+        self._legs.append(Leg(decision.method))
+        if not decision.in_row_space:
+            return method_named(decision.method, self._kind)
+        if not issubclass(self._kind, OnKernel):
+            return RowSpace(method_named(decision.method, self._kind))
+        from widemargin.methods.newton.kernel_features import KernelFeatures, linear_kind_of
+
+        return KernelFeatures(method_named(decision.method, linear_kind_of(self._kind)))
+
+
+def _worth_asking(steps: int) -> bool:
+    """Whether there were so few steps, or so many new ones, that a decision is worth its calls."""
+    power = 1 << max(0, steps.bit_length() - 4)
+    return steps % power == 0

@@ -1,0 +1,280 @@
+"""Every number that was measured on a machine, in one place.
+
+`benchmarks/calibrate.py` measures the prices on the machine at hand and rewrites their defaults
+here. Decisions compare sums of these prices and never look at the clock, so only their ratios
+matter, and the same data give the same decisions on a busy machine. This module imports nothing:
+every layer may read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Prices in nanoseconds of one core, by operation.
+
+    Attributes
+    ----------
+    dense_value, sparse_value : float
+        A stored value read by a product with a vector; dense rows are contiguous, sparse ones
+        gather.
+    row : float
+        What a product costs per row beside its values.
+    element : float
+        An element of a vector over the examples, in one numpy operation.
+    swept_dense_value, swept_sparse_value : float
+        A stored value of a row that coordinate descent visits: it is read for the margin and again
+        for the update.
+    far_dense_value, far_sparse_value : float
+        What such a value costs on top where the matrix does not stay in the last-level cache.
+    cached_values : int
+        Stored values of a matrix that does.
+    visit : float
+        What a visit of coordinate descent costs beside its values, per unit of the loss's own
+        `visit_cost`.
+    blas_multiply : float
+        A multiplication and addition inside a dense matrix product or a large factorisation.
+    tile_multiply : float
+        The same in the compiled kernels for matrices that are too small for BLAS.
+    class_multiply : float
+        A multiplication in a product of rows with the weights of all classes.
+    tiled_class_multiply : float
+        The same where rows are dense, several at a time.
+    exponential : float
+        A probability of one class: an exponential and its share of their sum.
+    block_visit, block_class, block_value, dense_block_value : float
+        What a visit of block dual descent costs by itself, for each class, and for each stored
+        value and class, of sparse and of dense rows.
+    multinomial_visit : float
+        What a visit of multinomial dual descent costs beside products and exponentials.
+    rounded_term : float
+        A term of the rounded multiclass loss, per example and class, in a Newton step.
+    scattered_multiply, far_multiply : float
+        An addition to a place of a matrix that is given by the indices of two stored values: of one
+        that stays in the second-level cache, or does not.
+    near_values : int
+        Values of a matrix that stays there.
+    row_product, sparse_row_product : float
+        A multiplication in the matrix of all inner products of rows, dense or sparse.
+    small_factor : float
+        What a factorisation costs beside its multiplications.
+    sweep_call, step : float
+        What a sweep, and a step of a second-order method, costs in Python.
+    largest_factorised : int
+        Weights (or rows) up to which a matrix of that side is formed: 32 MB, and a factorisation of
+        about 0.1 s.
+    small_problem : int
+        Stored values below which a sweep is so cheap that only the number of Python calls counts.
+    tiny_problem : int
+        Stored values below which any method takes a few milliseconds.
+    tiny_blocks : int
+        Dual variables of a joint multiclass problem for which that is so.
+    dear_matrix : float
+        Products with a matrix in place of which it is formed and factorised.
+    rows_of_samples : float
+        Rows per weight from which steps on samples lead near the solution.
+    least_sweeps, stiff_sweeps, stiff_exponent : float
+        Sweeps of coordinate descent for four digits on a shape of stiffness κ are about
+        least + stiff κ^exponent (median over generated shapes, see benchmarks/atlas).
+    telling_sweeps : float
+        Sweeps after which they have told how hard the problem is: where a second-order method costs
+        no more than so many, and sweeps are not expected to need fewer, it begins.
+    newton_steps, newton_stiff_steps, sampled_steps : float
+        Newton steps, how many more for each digit of the stiffness, and their share where samples
+        come first (medians likewise).
+    proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
+        Steps of `proximal_newton` and `interior_point`, and how many more for each digit of the gap
+        and of the stiffness (medians likewise).
+    multiclass_steps : float
+        Newton steps on a joint multiclass problem.
+    multinomial_steps, multinomial_step_products : float
+        Newton steps on a multinomial problem, and products with its matrix in each.
+    sweeps_per_round : float
+        What incremental sweeps of the robust methods may cost, as a share of a round on the
+        undecided examples.
+
+    Of the methods themselves:
+
+    call : float
+        Nanoseconds of one compiled call. Longer work is cut into such calls, with a checkpoint
+        after each, so that interrupts and time limits are seen.
+    kernel_block, kernel_steps : int
+        Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
+        one call read.
+    kernel_factor : float
+        Passes over a kernel matrix, per row, that its eigenvalues and vectors cost.
+    most_kept, most_matrices : int
+        Values that a method keeps beside the data, as scores or rows, and as matrices: 160 and
+        480 MB.
+    largest_robust, largest_multiclass, largest_averaged : int
+        Sides up to which the matrix of the robust interior point, of all classes together and of
+        the mean of lanes is factorised: about 1 s, 20 ms and 10 ms.
+    blas_side, blas_density, blas_rows : int, float, int
+        Weights and share of stored values from which a Gram matrix is left to BLAS, whose kernels
+        then make up for the zeros, and rows per block of it.
+    tile_density : float
+        The share of stored values from which the compiled kernel works by tiles, as
+        core/kernels/gram.hpp does.
+    small_weights, small_values : int
+        Weights, and rows times weights, up to which a whole Newton step is one compiled call.
+    formed_products, formed_anyway : float
+        A matrix is formed where it costs no more than so many products with it, or so many
+        nanoseconds.
+    most_products, stale_products : int
+        Conjugate gradients of a Newton step at most (twice as many, and the matrix is formed from
+        then on), and after which a factor is renewed from a sample.
+    factor_rows, few_changes : float
+        Rows per weight of that sample; rows come and gone, as a share of those there, up to which a
+        matrix follows them.
+    many_rows : int
+        Rows per weight from which samples tell about the rest, however clean the labels.
+    sample_rows, last_sample_rows, least_sample : int
+        Rows per weight of the smallest sample of all, and of the largest, which is a third of the
+        rows instead of a quarter if it would have fewer; the fewest rows of a sample.
+    clean_sparse, clean : float
+        The loss of sampled examples at their first visit, as a share of that at w = 0, up to which
+        sweeps lead nearer than samples: for losses that leave examples alone (0.46 where they did,
+        0.65 where not), and for others (0.25 and 0.45).
+    lane_sample, lane_products, lane_renewal : int
+        Rows per weight of the matrix that preconditions all lanes, conjugate gradients at most, and
+        those above which it is made anew.
+    multiclass_products : int
+        Conjugate gradients of a multiclass Newton step at most.
+    multinomial_products : int
+        The same of a multinomial one.
+    easy_products : int
+        Products per step of the robust interior point up to which the simpler preconditioner is the
+        better one.
+    extrapolate_after, search_after : int
+        Visited values per weight after which an extrapolation of coordinate descent, and a search
+        over the last moves of block descent, is worth its price.
+    large_weights, many_classes : int
+        Weights of all classes from which such a search costs as much as a sweep; classes up to
+        which a pass over all of them costs no more than one over a few.
+    block_products : int
+        Stored values times classes that one call of block descent visits at most.
+    working_set : int
+        Examples in a working set of kernel dual descent.
+    most_lanes : int
+        Lanes that one sweep serves: the weights of a feature are one line of cache.
+    newton_vectors, proximal_vectors, interior_vectors : float
+        Operations on vectors over the examples in one step of the second-order methods, the line
+        search's among them.
+    fold_lanes, lane_classes, lane_sweeps : int
+        Folds that are solved side by side at most; classes from which side by side is faster than
+        one by one; sweeps after which the classes that are not done go on alone.
+    coarse_steps : int
+        Sweeps or steps of a search at a C that is out of the question.
+    written_value : float
+        A stored value written to a text file, in nanoseconds.
+    examples_per_step : int
+        Visits of an incremental method in one step, so that Python's share stays small.
+    """
+
+    dense_value: float = 0.47
+    sparse_value: float = 1.0
+    row: float = 5.0
+    element: float = 0.4
+    swept_dense_value: float = 0.6
+    swept_sparse_value: float = 2.1
+    far_dense_value: float = 0.6
+    far_sparse_value: float = 1.9
+    cached_values: int = 2_000_000
+    visit: float = 2.1
+    blas_multiply: float = 0.032
+    tile_multiply: float = 0.09
+    class_multiply: float = 0.1
+    tiled_class_multiply: float = 0.05
+    exponential: float = 3.0
+    multinomial_visit: float = 250.0
+    block_visit: float = 1000.0
+    block_class: float = 100.0
+    block_value: float = 1.3
+    dense_block_value: float = 0.35
+    rounded_term: float = 40.0
+    scattered_multiply: float = 0.5
+    far_multiply: float = 1.3
+    near_values: int = 131_072
+    row_product: float = 0.06
+    sparse_row_product: float = 0.5
+    small_factor: float = 5000.0
+    sweep_call: float = 20000.0
+    step: float = 100000.0
+
+    largest_factorised: int = 2000
+    small_problem: int = 20_000
+    tiny_problem: int = 2_500
+    tiny_blocks: int = 128
+    dear_matrix: float = 10.0
+    rows_of_samples: float = 50.0
+
+    least_sweeps: float = 4.0
+    stiff_sweeps: float = 12.0
+    stiff_exponent: float = 0.6
+    telling_sweeps: float = 40.0
+    newton_steps: float = 4.0
+    newton_stiff_steps: float = 1.1
+    sampled_steps: float = 0.8
+    proximal_steps: float = 7.0
+    proximal_steps_per_digit: float = 3.0
+    interior_steps: float = 5.0
+    interior_steps_per_digit: float = 1.4
+    multiclass_steps: float = 36.0
+    multinomial_steps: float = 7.0
+    multinomial_step_products: float = 12.0
+    sweeps_per_round: float = 0.3
+
+    call: float = 2e7
+    kernel_block: int = 4_000_000
+    kernel_steps: int = 20_000_000
+    kernel_factor: float = 4.0
+    most_kept: int = 20_000_000
+    most_matrices: int = 60_000_000
+    largest_robust: int = 4000
+    largest_multiclass: int = 1100
+    largest_averaged: int = 1000
+    blas_side: int = 96
+    blas_density: float = 0.22
+    blas_rows: int = 256
+    tile_density: float = 0.33
+    small_weights: int = 64
+    small_values: int = 40_000
+    formed_products: float = 4.0
+    formed_anyway: float = 5e6
+    most_products: int = 30
+    stale_products: int = 12
+    factor_rows: int = 20
+    few_changes: float = 0.3
+    many_rows: int = 200
+    sample_rows: int = 10
+    last_sample_rows: int = 50
+    least_sample: int = 500
+    clean_sparse: float = 0.5
+    clean: float = 0.3
+    lane_sample: int = 30
+    lane_products: int = 60
+    lane_renewal: int = 4
+    multiclass_products: int = 100
+    multinomial_products: int = 200
+    easy_products: int = 60
+    extrapolate_after: int = 16
+    search_after: int = 8
+    large_weights: int = 200_000
+    many_classes: int = 32
+    block_products: int = 24_000_000
+    working_set: int = 512
+    most_lanes: int = 8
+    newton_vectors: float = 90.0
+    proximal_vectors: float = 15.0
+    interior_vectors: float = 400.0
+    fold_lanes: int = 16
+    lane_classes: int = 3
+    lane_sweeps: int = 12
+    coarse_steps: int = 12
+    written_value: float = 50.0
+    examples_per_step: int = 16_384
+
+
+MACHINE = Machine()

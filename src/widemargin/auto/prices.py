@@ -1,0 +1,153 @@
+"""What each method is predicted to cost on a shape, in the currency of `widemargin.data.work`.
+
+A prediction is a number of steps times the price of one. Prices are exact up to the machine; the
+numbers of steps are priors, replaced by what a run shows as soon as it has shown anything, and what
+they can do wrong is bounded by the loans of the policy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from widemargin.auto.machine import MACHINE
+from widemargin.auto.shape import BinaryShape
+from widemargin.data.work import Size, factor
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A second-order method and its predicted price.
+
+    `in_row_space` means that it runs on the factor of X Xᵀ; `begins` that it needs no sweeps before
+    it. The methods for the hinge do: far from the solution nearly every example is in the corner,
+    unless samples of the rows, or the freedom of many weights, lead near it, or the problem is so
+    small that it does not matter. And where steps come
+    from conjugate gradients the price is a guess, unless the condition number is near one.
+    """
+
+    method: str
+    price: float
+    in_row_space: bool = False
+    begins: bool = True
+
+
+def sweep(shape: BinaryShape) -> float:
+    """Price one sweep of coordinate descent over all examples."""
+    return MACHINE.sweep_call + shape.size.sweep(shape.visit_cost)
+
+
+def expected_sweeps(shape: BinaryShape) -> float:
+    """Return how many sweeps coordinate descent is likely to take.
+
+    The contraction of a sweep depends on how far the dual is from being separable: on the stiffness
+    κ = c ‖x‖² times the loss's factor, which is the ratio of what the rows add to the dual's
+    curvature and what the loss does. With fewer rows than weights X Xᵀ has curvature of its own in
+    every direction, by the law of Marchenko and Pastur at least (1 − √(n/d))² of the mean.
+    """
+    ratio = min(1.0, shape.size.rows / max(1, shape.size.weights))
+    own = (1.0 - math.sqrt(ratio)) ** 2
+    stiffness = 1.0 / (1.0 / max(shape.stiffness, 1e-300) + own)
+    sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
+    return sweeps * shape.digits / 4.0
+
+
+def offers(shape: BinaryShape, gap: float = 1.0) -> list[Offer]:
+    """Return the second-order methods that support a shape, cheapest first.
+
+    `gap` is the relative gap of the point that they would start from.
+    """
+    size = shape.size
+    digits = math.log10(max(min(gap, 1.0) / shape.tol, 10.0))
+    found = []
+    known = size.weights <= MACHINE.largest_factorised or _condition(shape) <= 1.1
+    if shape.smooth:
+        found.append(Offer("newton", _newton(shape), begins=known))
+    else:
+        small = size.values <= MACHINE.small_problem
+        sampled = size.rows >= MACHINE.many_rows * size.weights
+        price = _proximal_newton(shape, size, digits)
+        found.append(Offer("proximal_newton", price, begins=known and (sampled or small)))
+        if size.weights <= MACHINE.largest_factorised:
+            price = _interior_point(shape, size)
+            found.append(Offer("interior_point", price, begins=small))
+    if size.rows < size.weights and size.rows <= MACHINE.largest_factorised:
+        factor_of_rows = Size(size.rows, size.rows, size.rows**2)
+        start = size.row_gram() + factor(size.rows)
+        if shape.smooth:
+            steps = MACHINE.newton_steps * _newton_step(factor_of_rows)
+            found.append(Offer("newton", start + steps, True))
+        else:
+            steps = _interior_point(shape, factor_of_rows)
+            found.append(Offer("interior_point", start + steps, True))
+            steps = _proximal_newton(shape, factor_of_rows, digits)
+            found.append(Offer("proximal_newton", start + steps, True))
+    return sorted(found, key=lambda offer: offer.price)
+
+
+def _newton(shape: BinaryShape) -> float:
+    """Price Newton's method: a few steps, more where the problem is stiff."""
+    size = shape.size
+    steps = MACHINE.newton_steps + MACHINE.newton_stiff_steps * _stiff_digits(shape, 1e4)
+    if size.weights > MACHINE.largest_factorised:
+        products = min(float(MACHINE.most_products), 2.2 * math.sqrt(_condition(shape)))
+        return steps * (MACHINE.step + size.product(1.7) + _iterative(size, products))
+    if size.rows >= MACHINE.rows_of_samples * size.weights:
+        # The steps on samples cost little, and the last ones start near the solution.
+        steps *= MACHINE.sampled_steps
+    return steps * _newton_step(size)
+
+
+def _newton_step(size: Size) -> float:
+    # Half of the steps are near the solution, where a matrix follows the few rows that change.
+    matrix = 0.45 * min(size.gram(), size.product(2.0 * MACHINE.dear_matrix))
+    call = 0.25 if size.weights <= MACHINE.small_weights else 1.0
+    vectors = size.vectors(MACHINE.newton_vectors)
+    return size.product(1.7) + matrix + factor(size.weights) + vectors + call * MACHINE.step
+
+
+def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
+    stiff = _stiff_digits(shape, 1e6)
+    steps = MACHINE.proximal_steps + MACHINE.proximal_steps_per_digit * (digits + stiff)
+    step = size.product(2.7) + 1.2 * MACHINE.step
+    if size.weights > MACHINE.largest_factorised:
+        # The narrower the rounded corner, the sharper its curvature.
+        return steps * (step + _iterative(size, min(MACHINE.most_products, 1.0 + 4.0 * stiff)))
+    # Near the solution no more than a few times as many examples as weights are in the corner.
+    matrix = size.gram(min(size.rows, 2.8 * size.weights)) + factor(size.weights)
+    return steps * (step + matrix + size.vectors(MACHINE.proximal_vectors))
+
+
+def _interior_point(shape: BinaryShape, size: Size) -> float:
+    digits = shape.digits + _stiff_digits(shape, 1e6)
+    steps = MACHINE.interior_steps + MACHINE.interior_steps_per_digit * digits
+    if size.rows <= size.weights:
+        steps *= 0.7  # every example can be put right: nothing is left undecided
+    vectors = size.vectors(MACHINE.interior_vectors)
+    matrix = 0.75 * size.gram() + factor(size.weights)
+    return steps * (size.product(7.0) + matrix + vectors + 2.0 * MACHINE.step)
+
+
+def _stiff_digits(shape: BinaryShape, most: float) -> float:
+    """Return the decimal digits of the stiffness, up to where it makes no more difference."""
+    rows_per_weight = max(1.0, shape.size.rows / max(1, shape.size.weights))
+    stiffness = shape.stiffness * (rows_per_weight if shape.smooth else 1.0)
+    return math.log10(min(max(1.0, stiffness), most))
+
+
+def _iterative(size: Size, products: float) -> float:
+    """Price the conjugate gradients of one step."""
+    return products * (size.product(2.0) + 12.0 * MACHINE.element * size.weights)
+
+
+def _condition(shape: BinaryShape, sharper: float = 1.0) -> float:
+    """Estimate the condition number of I + Σ h_i x_i x_iᵀ.
+
+    With more rows than weights the eigenvalues of the sum lie within (1 ± √(d/n))² of their mean
+    (Marchenko and Pastur), if nothing else is known; with fewer, some are zero.
+    """
+    ratio = shape.size.weights / max(1, shape.size.rows)
+    if ratio >= 1.0:
+        return 1.0 + sharper * shape.stiffness
+    mean, spread = sharper * shape.stiffness / ratio, math.sqrt(ratio)
+    return (1.0 + mean * (1.0 + spread) ** 2) / (1.0 + mean * (1.0 - spread) ** 2)

@@ -1,0 +1,204 @@
+"""Which method serves a problem: the visible table behind ``solver=``.
+
+================  ==========================  =====================================================
+method            serves                      best where
+================  ==========================  =====================================================
+dual_cd           every loss                  features are many, or C is small
+newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
+dual_cd, newton   multinomial                 the same
+proximal_newton   hinge                       weights are few and C is not small
+interior_point    hinge, few weights          the last digits count; the same steps whatever C
+dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
+bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
+pragam            hinge                       comparison: the excessive gap technique, 1/k²
+pegasos           hinge, no free intercept    comparison: stochastic subgradients (pegasos_n: batch)
+block_dual_cd     all classes at once         always a good start
+proximal_newton   all classes at once         all weights together are few
+walrus            all classes at once         as published, to compare with: steps by sorting
+shark             Weston-Watkins              as published, to compare with: greedy steps
+interior_point    robust                      always: a few dozen steps, whatever the rows
+hybrid, ippa      robust                      rows are very many and four digits are enough
+isg, gs_admm      robust                      as published, to compare with
+================  ==========================  =====================================================
+
+A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
+the kind's own policy. Methods and policies are imported when they are used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from widemargin.methods.base import Choice, Method, Progress
+from widemargin.problems.certificate import Point
+from widemargin.problems.problem import Problem
+
+_METHODS = "widemargin.methods"
+
+METHODS: dict[str, dict[str, str | type[Method]]] = {
+    "dual_cd": {
+        "binary": "coordinate.dual_cd:DualCD",
+        "kernel": "coordinate.kernel:KernelDualCD",
+        "lanes": "coordinate.lanes:LanesDualCD",
+        "multinomial": "coordinate.multinomial:MultinomialDualCD",
+    },
+    "newton": {
+        "binary": "newton.newton:Newton",
+        "lanes": "newton.lanes:LanesNewton",
+        "unpenalised": "newton.unpenalised:UnpenalisedNewton",
+        "multinomial": "newton.multinomial:MultinomialNewton",
+    },
+    "proximal_newton": {
+        "binary": "newton.proximal_newton:ProximalNewton",
+        "multiclass": "newton.multiclass:MulticlassNewton",
+    },
+    "interior_point": {
+        "binary": "interior.hinge:InteriorPoint",
+        "robust": "interior.robust:RobustInteriorPoint",
+    },
+    "dual_of_dual": {
+        "binary": "published.dual_of_dual:DualOfDual",
+        "kernel": "published.dual_of_dual:KernelDualOfDual",
+    },
+    "frank_wolfe": {
+        "multiclass": "published.frank_wolfe:FrankWolfe",
+        "kernel_multiclass": "published.frank_wolfe:KernelFrankWolfe",
+    },
+    "block_frank_wolfe": {
+        "multiclass": "published.block_frank_wolfe:BlockFrankWolfe",
+        "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelBlockFrankWolfe",
+    },
+    "oblivious_frank_wolfe": {
+        "multiclass": "published.block_frank_wolfe:ObliviousFrankWolfe",
+        "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelObliviousFrankWolfe",
+    },
+    "away_frank_wolfe": {
+        "multiclass": "published.block_frank_wolfe:AwayFrankWolfe",
+        "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelAwayFrankWolfe",
+    },
+    "pairwise_frank_wolfe": {
+        "multiclass": "published.block_frank_wolfe:PairwiseFrankWolfe",
+        "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelPairwiseFrankWolfe",
+    },
+    "bmrm_qp": {"binary": "published.bmrm:BMRMQuadraticProgram"},
+    "bmrm_ls": {"binary": "published.bmrm:BMRMLineSearch"},
+    "pragam": {"binary": "published.pragam:Pragam"},
+    "pegasos": {"binary": "published.pegasos:Pegasos"},
+    "pegasos_n": {"binary": "published.pegasos:PegasosBatch"},
+    "block_dual_cd": {"multiclass": "coordinate.block_dual_cd:BlockDualCD"},
+    "walrus": {"multiclass": "published.walrus:Walrus"},
+    "shark": {"multiclass": "published.shark:Shark"},
+    "isg": {"robust": "published.isg:ISG"},
+    "gs_admm": {"robust": "published.gs_admm:GSADMM"},
+}
+"""For each name, its method for each kind of problem: a class, or where it is defined."""
+
+_INNER = {
+    "ippa": {"robust": "published.ippa:IPPA"},
+    "reduced_interior_point": {"robust": "interior.reduced_robust:ReducedInteriorPoint"},
+}
+"""Methods that only policies run: their names mean a sequence, or nothing, to a user."""
+
+POLICIES = {
+    "binary": "binary:BinaryPolicy",
+    "robust": "robust:RobustPolicy",
+    "kernel": "kernel:KernelPolicy",
+    "kernel_multiclass": "kernel:KernelMulticlassPolicy",
+    "multiclass": "multiclass:MulticlassPolicy",
+    "unpenalised": "unpenalised:UnpenalisedPolicy",
+    "multinomial": "multinomial:MultinomialPolicy",
+}
+"""For each kind of problem, who decides when the user does not."""
+
+SEQUENCES = {
+    "ippa": {"robust": "robust_sequences:ProximalSequence"},
+    "hybrid": {"robust": "robust_sequences:HybridSequence"},
+}
+"""Names that stand for a sequence of methods rather than for one."""
+
+
+class Named:
+    """One method, chosen by its name."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+
+    @property
+    def explanation(self) -> str:
+        """The method's name."""
+        return self._method.name
+
+    def follow(self, method: str) -> None:
+        """Ignore what solved the problem at a smaller C: the user has chosen."""
+
+    def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
+        """Return the method; raise an error if it does not support the problem."""
+        reason = self._method.refuses(problem)
+        if reason is not None:
+            raise ValueError(reason)
+        return self._method
+
+    def next(self, progress: Progress) -> Method | None:
+        """Never hand over."""
+        return None
+
+
+def register(name: str, method: type[Method]) -> None:
+    """Add a method under a name that ``solver=`` takes, for the kind of problem it serves."""
+    METHODS.setdefault(name, {})[_key(method.serves)] = method
+
+
+def solvers_for(kind: type[Problem]) -> list[str]:
+    """Return the names that serve a kind of problem, "auto" first."""
+    named = [name for name, table in METHODS.items() if _entry(table, kind) is not None]
+    named += [name for name, table in SEQUENCES.items() if _entry(table, kind) is not None]
+    return ["auto", *named] if _entry(POLICIES, kind) else named
+
+
+def method_named(name: str, kind: type[Problem]) -> Method:
+    """Return a new method of that name for a kind of problem."""
+    found = _entry(METHODS.get(name) or _INNER.get(name, {}), kind)
+    if found is None:
+        raise ValueError(f"no method {name!r} supports {kind.kind}")
+    method: Method = _load(_METHODS, found)()
+    return method
+
+
+def choice_of(solver: str, kind: type[Problem]) -> Choice:
+    """Return the choice that ``solver=`` names, for one kind of problem."""
+    from widemargin.auto.decision import Auto
+
+    names = ("auto", *METHODS, *SEQUENCES)
+    known = isinstance(solver, str) and solver in names
+    if known and solver == "auto":
+        return Auto(_load("widemargin.auto", _entry(POLICIES, kind))())
+    sequence = _entry(SEQUENCES.get(solver, {}), kind) if known else None
+    if sequence is not None:
+        return Auto(_load("widemargin.auto", sequence)())
+    if not known or _entry(METHODS.get(solver, {}), kind) is None:
+        serving = ", ".join(repr(name) for name in solvers_for(kind))
+        if known:
+            raise ValueError(
+                f"solver {solver!r} does not support {kind.kind}; those that do are {serving}"
+            )
+        raise ValueError(f"solver must be one of {serving}; got {solver!r}")
+    return Named(method_named(solver, kind))
+
+
+def _key(kind: type[Any]) -> str:
+    """Return the name of a kind in the tables: that of the file which defines it."""
+    return kind.__module__.rpartition(".")[2]
+
+
+def _entry(table: dict[str, Any], kind: type[Any]) -> Any:
+    """Return what a table holds for a kind or for what it is derived from."""
+    return next((table[_key(base)] for base in kind.__mro__ if _key(base) in table), None)
+
+
+def _load(package: str, entry: Any) -> Any:
+    """Return a class, imported if the entry says where it is defined."""
+    if not isinstance(entry, str):
+        return entry
+    module, _, name = entry.partition(":")
+    return getattr(import_module(f"{package}.{module}"), name)

@@ -1,0 +1,55 @@
+"""What a decision may know about a problem: counts, costs and a tolerance, no data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from widemargin.data.work import Size
+from widemargin.problems.binary import BinaryProblem
+
+
+@dataclass(frozen=True)
+class BinaryShape:
+    """A binary problem as the policy sees it.
+
+    Attributes
+    ----------
+    size : Size
+        Counts of rows, weights and stored values.
+    smooth : bool
+        Whether the loss has second derivatives.
+    visit_cost : float
+        What a step of coordinate descent takes beside its row.
+    stiffness : float
+        What an example alone does to its own margin on average: c ‖x‖², times the loss's factor.
+    tol : float
+    compiled : bool
+        Whether coordinate descent supports the loss.
+    """
+
+    size: Size
+    smooth: bool
+    visit_cost: float
+    stiffness: float
+    tol: float
+    compiled: bool = True
+
+    @property
+    def digits(self) -> float:
+        """Decimal digits that the tolerance asks for, at least one."""
+        return max(1.0, -math.log10(max(self.tol, 1e-16)))
+
+    @classmethod
+    def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:
+        """Read the counts off a problem."""
+        rows, loss = problem.rows, problem.loss
+        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
+        return cls(
+            rows.size,
+            loss.smooth,
+            loss.visit_cost,
+            loss.stiffness * mean_cost * rows.mean_squared_norm,
+            tol,
+            loss.compiled,
+        )

@@ -1,0 +1,107 @@
+"""``widemargin train --liblinear``: the spellings of LIBLINEAR's ``train``, in ours.
+
+A script moves over by changing the word ``train`` to ``widemargin train --liblinear``. What does
+not mean the same (``-e``, a bound on gradients there) is said and left at our default; what has no
+counterpart (penalties of the 1-norm, regression, one class) is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_KINDS = {
+    "0": ("logistic", "ovr"),
+    "1": ("squared_hinge", "ovr"),
+    "2": ("squared_hinge", "ovr"),
+    "3": ("hinge", "ovr"),
+    "4": ("hinge", "crammer_singer"),
+    "7": ("logistic", "ovr"),
+}
+"""LIBLINEAR's numbers for solvers whose problem we have, as loss and multiclass rule."""
+
+_ONE_NORM = ("5", "6")
+
+
+def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our command with its arguments, and notes for the user.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        What follows ``train --liblinear``.
+    """
+    given, files = _read(arguments)
+    if {"p", "n", "R"} & set(given):
+        raise ValueError("-p, -n and -R have no counterpart in widemargin train")
+    loss, rule = _kind(given.get("s", "1"))
+    search = "C" in given or "v" in given
+    ours = ["tune" if search else "train", *files, "--loss", loss, "--multi-class", rule]
+    ours += ["--format", "liblinear", *_intercept(float(given.get("B", "-1")))]
+    if "C" not in given:
+        ours += ["--Cs" if search else "-C", given.get("c", "1")]
+    if "v" in given:
+        ours += ["--folds", given["v"]]
+    weights = [f"{name[1:]}={value}" for name, value in given.items() if name[0] == "w"]
+    if weights:
+        # One word: a label may begin with a minus.
+        ours += ["--class-weight=" + ",".join(weights)]
+    if "q" in given:
+        ours += ["--quiet"]
+    return ours, _notes(given)
+
+
+def _intercept(bias: float) -> list[str]:
+    if bias <= 0.0:
+        return ["--intercept", "none"]
+    return ["--intercept", "penalised", "--intercept-scaling", f"{bias:g}"]
+
+
+def _notes(given: dict[str, str]) -> list[str]:
+    if "e" not in given:
+        return []
+    return [
+        f"-e {given['e']} bounds gradients in LIBLINEAR and is not used: the model is trained to a "
+        "relative duality gap of 1e-4"
+    ]
+
+
+def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return LIBLINEAR's options by letter, and the file names."""
+    given: dict[str, str] = {}
+    files: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not re.fullmatch(r"-[a-zA-Z].*", word):
+            files.append(word)
+        elif word in ("-q", "-C", "-R"):
+            given[word[1]] = ""
+        elif re.fullmatch(r"-[scepBvn]|-w.+", word):
+            if not rest:
+                raise ValueError(f"{word} needs a value")
+            given[word[1:]] = rest.pop(0)
+        else:
+            raise ValueError(f"{word} is not an option of LIBLINEAR's train")
+    if not 1 <= len(files) <= 2:
+        raise ValueError("train --liblinear needs a data file and at most a model file")
+    for name in ("c", "e", "B", "v"):
+        _check_number(name, given.get(name))
+    return given, files
+
+
+def _check_number(name: str, text: str | None) -> None:
+    try:
+        float(text or 0)
+    except ValueError:
+        raise ValueError(f"-{name} takes a number; got {text}") from None
+
+
+def _kind(number: str) -> tuple[str, str]:
+    if number in _ONE_NORM:
+        raise ValueError(
+            f"-s {number} penalises the 1-norm, which is not supported; -s 0, 1, 2, 3, 4 and 7 are"
+        )
+    if number not in _KINDS:
+        raise ValueError(f"-s {number} is not supported; -s 0, 1, 2, 3, 4 and 7 are")
+    return _KINDS[number]

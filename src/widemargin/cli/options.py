@@ -1,0 +1,162 @@
+"""Options that the commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from widemargin.cli.parser import Items, items
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Group = argparse.ArgumentParser | argparse._ArgumentGroup
+Adder = Callable[..., None]
+DATA_FORMATS = ("svm", "csv", "parquet")
+MODEL_FORMATS = ("own", "liblinear")
+LOSSES = ("hinge", "squared_hinge", "logistic")
+MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer", "multinomial")
+JOINT_RULES = ("weston_watkins", "crammer_singer")
+"""Rules that train all classes at once even if there are two."""
+INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
+
+
+def positive_number(text: str) -> float:
+    """Parse an argument that must be a positive finite number."""
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive finite number")
+    return value
+
+
+def positive_integer(text: str) -> int:
+    """Parse an argument that must be a positive integer."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return value
+
+
+def positive_numbers(text: str) -> list[float]:
+    """Parse a list of positive finite numbers, separated by commas."""
+    return [positive_number(item) for item in items(text)]
+
+
+def job_count(text: str) -> int:
+    """Parse a number of threads; -1 means all cores."""
+    value = int(text)
+    if value == 0 or value < -1:
+        raise argparse.ArgumentTypeError(f"{text} is neither a number of threads nor -1")
+    return value
+
+
+positive_number.__name__ = "number"
+positive_numbers.__name__ = "list of numbers separated by commas"
+positive_integer.__name__ = job_count.__name__ = "integer"
+NUMBER = {"type": positive_number}
+COUNT = {"type": positive_integer, "metavar": "COUNT"}
+SECONDS = {"type": positive_number, "metavar": "SECONDS"}
+
+
+def adder(group: Group) -> Adder:
+    """Return a function that adds an option, given its names, default, help and the rest."""
+
+    def add(names: str, default: Any, help: str, **settings: Any) -> None:
+        text = help if default is None else f"{help} (default: %(default)s)"
+        group.add_argument(*names.split(), default=default, help=text, **settings)
+
+    return add
+
+
+def add_problem_options(parser: argparse.ArgumentParser) -> Adder:
+    """Add the options of the problem, except C; return the function that adds more to them."""
+    add = adder(parser.add_argument_group("problem"))
+    loss = "loss function: hinge, squared_hinge or logistic"
+    add("--loss", "squared_hinge", loss, choices=LOSSES)
+    rule = (
+        "multiclass rule: one-vs-rest (ovr), or a joint one; multinomial needs --loss logistic, "
+        "the others --loss hinge (default: multinomial with --loss logistic, else ovr)"
+    )
+    add("--multi-class", None, rule, choices=MULTI_CLASS)
+    kinds = "exact: not penalised; penalised: a constant feature, as LIBLINEAR's -B; none"
+    add("--intercept", "exact", kinds, choices=tuple(INTERCEPTS))
+    constant = "value of the constant feature of --intercept penalised"
+    add("--intercept-scaling", 1.0, constant, metavar="VALUE", **NUMBER)
+    weights = "factors on C per class, separated by commas, or the word balanced"
+    add("--class-weight", None, weights, type=items, action=Items, metavar="LABEL=WEIGHT")
+    return add
+
+
+def add_stopping_options(
+    add: Adder, tol: float, tol_help: str, limit: float | None, limit_help: str
+) -> None:
+    """Add tolerance and limits, with these defaults and help texts."""
+    add("--tol", tol, tol_help, metavar="GAP", **NUMBER)
+    add("--max-iter", 1000, "maximum number of sweeps or steps", **COUNT)
+    add("--time-limit", limit, f"time limit {limit_help}", **SECONDS)
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading a data file."""
+    add = adder(parser.add_argument_group("reading data"))
+    formats = (
+        "auto: .csv and .tsv are CSV, .parquet and .pq are Parquet, other files are in LIBSVM "
+        "format; text files may be compressed (.gz, .bz2, .xz)"
+    )
+    add("--data-format", "auto", formats, choices=("auto", *DATA_FORMATS))
+    label = (
+        "label column of CSV and Parquet files: its name, or its number counted from 1, or from "
+        "the end if negative (default: the last column)"
+    )
+    add("--label", None, label, metavar="NAME_OR_NUMBER")
+    header = "whether a CSV file starts with column names (auto: if none of them is a number)"
+    add("--header", "auto", header, choices=("auto", "yes", "no"))
+    base = "index of the first feature in a LIBSVM file (auto: 0 if an index 0 occurs, else 1)"
+    add("--index-base", "auto", base, choices=("auto", "0", "1"))
+
+
+def add_output_options(parser: argparse.ArgumentParser, *, checks: bool = False) -> None:
+    """Add what all commands have, and ``--verbose`` for those that check certificates."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    debug = "show the traceback of an error instead of one line"
+    parser.add_argument("--debug", action="store_true", help=debug)
+    loud = parser.add_mutually_exclusive_group()
+    loud.add_argument("-q", "--quiet", action="store_true", help="print only errors")
+    if checks:
+        verbose = "print a line per check of the certificate"
+        loud.add_argument("-v", "--verbose", action="store_true", help=verbose)
+
+
+def parse_class_weight(pairs: list[str] | None, classes: NDArray[Any]) -> Any:
+    """Turn ``LABEL=WEIGHT`` arguments, or ``balanced``, into the estimators' class_weight."""
+    if not pairs:
+        return None
+    if pairs == ["balanced"]:
+        return "balanced"
+    weights: dict[Any, float] = {}
+    for pair in pairs:
+        text, equals, number = pair.rpartition("=")
+        try:
+            weight = positive_number(number)
+        except (ValueError, argparse.ArgumentTypeError):
+            equals = ""
+        if not equals:
+            raise ValueError(
+                f"--class-weight takes LABEL=WEIGHT with a positive weight, or balanced; got {pair}"
+            )
+        label = _label_called(text, classes)
+        if label in weights:
+            raise ValueError(f"--class-weight names the class {text} twice")
+        weights[label] = weight
+    return weights
+
+
+def _label_called(text: str, classes: NDArray[Any]) -> Any:
+    for label in classes.tolist():
+        try:
+            if text == label if isinstance(label, str) else float(text) == float(label):
+                return label
+        except ValueError:
+            break
+    raise ValueError(f"--class-weight names the class {text}, which is not in the data")

@@ -1,0 +1,87 @@
+"""Parquet files: read into a dense table, and written from rows; needs pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin.data.replacing import replacing
+from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
+
+
+def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
+    """Read a Parquet file into a dense table; by default the last column is the label."""
+    arrow, parquet = _pyarrow()
+    columns = Columns() if columns is None else columns
+    # Damage shows when the file is opened, or only when its values or names are looked at.
+    damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
+    with open(path, "rb") as file:
+        try:
+            return _read(arrow, parquet.read_table(file), columns, path)
+        except damage as error:
+            reason = (str(error) or "it cannot be read").splitlines()[0]
+            fail(path, f"not a usable Parquet file: {reason}")
+
+
+def _read(arrow: Any, table: Any, columns: Columns, path: PathLike) -> Table:
+    table.validate(full=True)
+    names = list(table.column_names)
+    label, features = columns.split(len(names), names, path)
+    if table.num_rows == 0:
+        fail(path, "there are no examples in the file")
+    X = _features(arrow, table, features, path)
+    y = None
+    if label is not None:
+        y = _arrow_values(table.column(label), names[label], path)
+        y = y.astype(str) if y.dtype.kind == "O" else y
+    return Table(X, y, tuple(names[place] for place in features))
+
+
+def _features(arrow: Any, table: Any, places: list[int], path: PathLike) -> NDArray[Any]:
+    kinds = [table.schema.field(place).type for place in places]
+    single = all(arrow.types.is_float32(kind) for kind in kinds)
+    X = np.empty((table.num_rows, len(places)), dtype=np.float32 if single else np.float64)
+    numeric = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean)
+    for target, (place, kind) in enumerate(zip(places, kinds, strict=True)):
+        name = table.column_names[place]
+        if not any(test(kind) for test in numeric):
+            fail(path, f"column {name!r} contains {kind}, not numbers")
+        X[:, target] = _arrow_values(table.column(place), name, path)
+    return X
+
+
+def write_parquet(X: Any, y: Any, path: PathLike, names: Sequence[str] | None = None) -> None:
+    """Write examples as Parquet, the label last."""
+    arrow, parquet = _pyarrow()
+    header = column_names(X, y, names)
+    dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+    columns = [*dense.T, *(() if y is None else (y,))]
+    with replacing(path) as file:
+        parquet.write_table(arrow.table(list(map(arrow.array, columns)), names=header), file)
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet, or say how to get them."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install 'widemargin[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _arrow_values(column: Any, name: str, path: PathLike) -> NDArray[Any]:
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        fail(path, f"row {row + 1}, column {name!r}: the value is missing")
+    values: NDArray[Any] = (
+        column.cast(column.type.value_type) if hasattr(column.type, "value_type") else column
+    ).to_numpy()
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmax(~np.isfinite(values)))
+        fail(path, f"row {row + 1}, column {name!r}: {values[row]} is not finite")
+    return values

@@ -1,0 +1,308 @@
+"""The one way from (X, y, weights, C, intercept) to a problem.
+
+A `TrainingSet` holds what every kind of problem is made of, checked once: rows, classes, costs and
+the kind of intercept. It makes no problem itself, because problems are a layer above data; each
+kind has a constructor ``of(data, ...)`` that takes what it needs from here.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+from widemargin.data.centring import centred, given_intercepts, own_intercepts
+from widemargin.data.rows import Rows
+from widemargin.data.validation import validate_rows
+
+Vector = NDArray[np.float64]
+
+_SMALLEST_COST, _LARGEST_COST = 1e-50, 1e50
+"""Beyond these, squares of weights and dual variables leave the range of floating point."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Examples with their classes and costs.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+        The examples as validated.
+    rows : Rows
+        The same, with a constant feature if the intercept is penalised; if it is not, columns far
+        from zero are shifted, see `widemargin.data.centring`.
+    classes : ndarray of shape (k,)
+        In sorted order.
+    codes : ndarray of shape (n,)
+        Each example's place among the classes.
+    cost : ndarray of shape (n,)
+        c_i = C · sample weight · class weight.
+    C : float
+    weight : ndarray of shape (n,), or None
+        Sample weights.
+    class_weight : dict, "balanced" or None
+    free_intercept : bool
+        Whether there is an intercept that is not penalised.
+    scaling : float
+        Value of the constant feature behind a penalised intercept; 0 if there is none.
+    """
+
+    X: Any
+    rows: Rows
+    classes: NDArray[Any]
+    codes: NDArray[Any]
+    cost: Vector
+    C: float
+    weight: Vector | None
+    class_weight: Any
+    free_intercept: bool
+    scaling: float
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        C: float = 1.0,
+        class_weight: Any = None,
+        fit_intercept: bool | str = False,
+        intercept_scaling: float = 1.0,
+        classes: NDArray[Any] | None = None,
+        estimator: Any = None,
+    ) -> TrainingSet:
+        """Check examples and labels, and work out the costs.
+
+        Parameters
+        ----------
+        X, y, sample_weight, C, class_weight, fit_intercept, intercept_scaling
+            As in `LinearSVC`; what `fit_intercept` and the numbers may be is checked by the caller.
+        classes : ndarray, optional
+            The classes of a given model: y may name no others, and need not name all.
+        estimator : estimator, optional
+            Remembers the number and the names of the features, and is named in messages.
+        """
+        X, rows, y = validate_rows(estimator, X, y)
+        weight = check_sample_weight(sample_weight, rows.count)
+        given = classes
+        classes, codes = encode_labels(y) if given is None else (given, _places(y, given))
+        cost = _costs(C, classes, codes, class_weight, weight)
+        if given is None and not (weight is None and class_weight is None):
+            _check_every_class(classes, codes, cost)
+        scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
+        if scaling:
+            rows = rows.with_constant(scaling)
+        free = not scaling and bool(fit_intercept)
+        if free:
+            rows = centred(X, rows)
+        return cls(X, rows, classes, codes, cost, C, weight, class_weight, free, scaling)
+
+    @property
+    def positives(self) -> list[int]:
+        """The class of each one-vs-rest problem: the second of two classes, else every class."""
+        return [1] if self.classes.size == 2 else list(range(self.classes.size))
+
+    @property
+    def names(self) -> list[Any]:
+        """The labels of the positive classes, as Python's own types."""
+        return [plain(self.classes[place]) for place in self.positives]
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The labels."""
+        return self.classes[self.codes]
+
+    def at(self, C: float) -> TrainingSet:
+        """Return the same examples at another C."""
+        cost = _costs(C, self.classes, self.codes, self.class_weight, self.weight)
+        return replace(self, C=C, cost=cost)
+
+    def signs(self, positive: int) -> Vector:
+        """Return the labels of one class against the rest, +1 and −1."""
+        return np.where(self.codes == positive, 1.0, -1.0)
+
+    def costs_of(self, subset: NDArray[np.int64]) -> Vector:
+        """Return the costs of some examples alone; "balanced" is then taken over these."""
+        weight = None if self.weight is None else self.weight[subset]
+        return _costs(self.C, self.classes, self.codes[subset], self.class_weight, weight)
+
+    def take(self, subset: NDArray[np.int64]) -> TrainingSet:
+        """Return some of the examples, without copying their rows; X stays whole."""
+        subset = np.ascontiguousarray(subset)
+        return replace(
+            self,
+            rows=self.rows.take(subset),
+            codes=self.codes[subset],
+            cost=self.costs_of(subset),
+            weight=None if self.weight is None else self.weight[subset],
+        )
+
+
+def join_intercept(
+    coef: Vector, intercept: Vector, scaling: float, shift: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Return weights and intercepts as a problem has them, from ``coef_`` and ``intercept_``.
+
+    A penalised intercept is the last weight of every row; `scaling` is that of `TrainingSet`,
+    `shift` that of its rows.
+    """
+    if not scaling:
+        return coef, own_intercepts(coef, intercept, shift)
+    return np.column_stack([coef, intercept / scaling]), np.zeros_like(intercept)
+
+
+def split_intercept(
+    w: Vector, b: Vector, scaling: float, shift: Vector | None = None
+) -> tuple[Vector, Vector]:
+    """Undo `join_intercept`, for weights whose last axis is that of the features."""
+    if scaling:
+        return w[..., :-1], w[..., -1] * scaling
+    return w, given_intercepts(w, b, shift)
+
+
+def plain(label: Any) -> Any:
+    """Return a label as Python's own type, for messages."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the classes in sorted order and each example's place among them.
+
+    Two classes, the common case, are told apart by comparing instead of sorting.
+    """
+    y = np.asarray(y)
+    pair = _two_classes(y)
+    if pair is not None:
+        classes, codes = pair
+    else:
+        if y.dtype == object:
+            kinds = sorted({type(label).__name__ for label in y})
+            if len(kinds) > 1:
+                raise ValueError(f"y has labels of different types, {' and '.join(kinds)}")
+        classes, codes = np.unique(y, return_inverse=True)
+    # What kind of target it is depends on the values that occur, not on how often; whole numbers
+    # and strings are classes whatever they are.
+    whole = classes.dtype.kind == "f" and bool(np.all(classes == np.rint(classes)))
+    if not whole and classes.dtype.kind not in "biuUS":
+        check_classification_targets(classes)
+    if classes.size < 2:
+        raise ValueError(
+            "This solver needs samples of at least 2 classes in the data, but the data contains "
+            f"only one class: {plain(classes[0])!r}"
+        )
+    return classes, codes
+
+
+def _two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """Return what `encode_labels` does, or None if there are not exactly two numbers."""
+    if y.dtype.kind not in "biuf" or y.size == 0:
+        return None
+    ends = np.array([np.minimum.reduce(y), np.maximum.reduce(y)])
+    last = y == ends[1]
+    if ends[0] == ends[1] or not np.logical_and.reduce(last | (y == ends[0])):
+        return None
+    return ends, last.view(np.int8)
+
+
+def _places(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return each label's place among given classes."""
+    codes = np.full(y.size, -1, dtype=np.intp)
+    for place, label in enumerate(classes):
+        codes[y == label] = place
+    if (codes < 0).any():
+        stranger = plain(y[int(np.argmax(codes < 0))])
+        text = f"{stranger:g}" if isinstance(stranger, float) else f"{stranger!r}"
+        raise ValueError(f"the data have the label {text}, which the model does not know")
+    return codes
+
+
+def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:
+    """Return the weights as float64, or None for all ones."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight)
+    try:
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        weight: Vector = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must be numbers") from None
+    if weight.ndim == 0:
+        weight = np.full(count, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}")
+    if weight.size != count:
+        raise ValueError(f"sample_weight has length {weight.size}, but X has {count} rows")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity")
+    if (weight < 0.0).any():
+        raise ValueError(
+            f"sample_weight must not be negative; entry {int(np.argmax(weight < 0.0))} is "
+            f"{weight[np.argmax(weight < 0.0)]:g}"
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row")
+    return weight
+
+
+def _costs(
+    C: float,
+    classes: NDArray[Any],
+    codes: NDArray[Any],
+    class_weight: Any,
+    sample_weight: Vector | None,
+) -> Vector:
+    """Return c_i = C · sample weight · class weight."""
+    if class_weight is None and sample_weight is None:
+        cost, smallest, largest = np.full(codes.size, C), C, C
+    else:
+        factor = np.ones(codes.size) if sample_weight is None else sample_weight
+        if class_weight is not None:
+            factor = factor * _class_weights(class_weight, classes, codes, factor)[codes]
+        cost = C * factor
+        smallest = float(np.min(cost, where=cost > 0.0, initial=np.inf))
+        largest = float(cost.max())
+    if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):
+        raise ValueError(
+            f"C times the weights must lie between {_SMALLEST_COST:g} and {_LARGEST_COST:g} where "
+            f"it is not zero; it goes from {smallest:g} to {largest:g}"
+        )
+    return cost
+
+
+def _class_weights(
+    class_weight: Any, classes: NDArray[Any], codes: NDArray[Any], sample_weight: Vector
+) -> Vector:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # By weight, so that a weight of 2 means a row given twice here too.
+        share = np.bincount(codes, sample_weight, minlength=classes.size) * classes.size
+        return np.divide(sample_weight.sum(), share, out=np.zeros_like(share), where=share > 0.0)
+    if not isinstance(class_weight, dict):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
+    known = {plain(label): place for place, label in enumerate(classes)}
+    weights = np.ones(classes.size)
+    for label, value in class_weight.items():
+        if plain(label) not in known:
+            raise ValueError(f"class_weight names a class that is not in y: {plain(label)!r}")
+        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not number or not np.isfinite(value):
+            raise ValueError(
+                f"class_weight must be a finite number; for {plain(label)!r} it is {value!r}"
+            )
+        if value < 0.0:
+            raise ValueError(f"class_weight must not be negative; it is for {plain(label)!r}")
+        weights[known[plain(label)]] = float(value)
+    return weights
+
+
+def _check_every_class(classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> None:
+    """Refuse costs that leave a class without any example."""
+    for place, label in enumerate(classes):
+        if not cost[codes == place].any():
+            raise ValueError(f"every example of class {plain(label)!r} has weight zero")

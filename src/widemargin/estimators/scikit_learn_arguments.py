@@ -1,0 +1,165 @@
+"""Arguments of scikit-learn's classes that say nothing here, or say it in other words.
+
+They are accepted, so that changing the import is enough. Values that mean "as you like", those of
+scikit-learn's defaults, pass without a word; others are explained once per process, by an
+`IgnoredArgumentWarning`. A problem that is not supported is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.validation import check_flag, check_positive
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.unpenalised import UnpenalisedProblem
+
+SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
+"""Names that scikit-learn's LogisticRegression takes for ``solver``."""
+
+PENALISES_THE_INTERCEPT = "liblinear"
+"""The one among them that minimises another objective."""
+
+_explained: set[str] = set()
+
+
+class IgnoredArgumentWarning(UserWarning):
+    """An argument of scikit-learn's class has no effect here; the message says why.
+
+    It is shown once per process for each argument. To silence it::
+
+        warnings.simplefilter("ignore", widemargin.IgnoredArgumentWarning)
+    """
+
+
+def explain_once(argument: str, sentence: str) -> None:
+    """Warn that an argument has no effect, the first time it is met in this process."""
+    if argument not in _explained:
+        _explained.add(argument)
+        warn_outside(sentence, IgnoredArgumentWarning)
+
+
+def warn_outside(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "widemargin."
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def check_dual(dual: Any, default: Any) -> None:
+    """Accept ``dual``, which chooses between methods there; explain a choice that was made."""
+    if isinstance(dual, str) and dual == "auto":
+        return
+    if not isinstance(dual, bool | np.bool_):
+        raise ValueError(f"dual must be True, False or 'auto'; got {dual!r}")
+    if dual is not default:
+        explain_once(
+            "dual",
+            f"dual={dual} has no effect: the solution is the same either way, and solver='auto' "
+            "chooses the faster method",
+        )
+
+
+def check_penalty(penalty: Any, l1_ratio: Any = 0.0) -> None:
+    """Raise an error for a penalty other than the squared Euclidean norm, or none at all."""
+    known = penalty is None or (isinstance(penalty, str) and penalty in ("l2", "deprecated"))
+    if not known:
+        if penalty in ("l1", "elasticnet"):
+            raise ValueError(
+                f"penalty={penalty!r} is not supported: widemargin penalises the squared norm of "
+                "the weights, penalty='l2'"
+            )
+        raise ValueError(f"penalty must be 'l2'; got {penalty!r}")
+    if l1_ratio is not None and not (np.isscalar(l1_ratio) and l1_ratio == 0):
+        raise ValueError(
+            f"l1_ratio={l1_ratio!r} is not supported: widemargin penalises the squared norm of the "
+            "weights, l1_ratio=0"
+        )
+
+
+def check_scaling(intercept_scaling: Any, penalised: bool) -> None:
+    """Check ``intercept_scaling``; explain that an exact intercept needs none."""
+    check_positive("intercept_scaling", intercept_scaling)
+    if intercept_scaling != 1 and not penalised:
+        explain_once(
+            "intercept_scaling",
+            f"intercept_scaling={intercept_scaling!r} has no effect: the intercept is not "
+            "penalised; fit_intercept='penalised' is the objective that it belongs to",
+        )
+
+
+def told_apart(loss: Any, penalty: Any) -> tuple[Any, Any]:
+    """Return loss and penalty of LinearSVC, which come first in either order.
+
+    scikit-learn's first argument is the penalty, ours the loss; their values do not overlap.
+    """
+    if not isinstance(loss, str) or loss not in ("l1", "l2"):
+        return loss, penalty
+    return ("squared_hinge" if penalty in ("l1", "l2") else penalty), loss
+
+
+class LogisticArguments:
+    """What LogisticRegression and LogisticRegressionCV make of scikit-learn's arguments."""
+
+    penalty: Any
+    dual: Any
+    solver: str
+    fit_intercept: bool | str
+    intercept_scaling: float
+    C: float
+
+    def _method(self) -> str:
+        """Return the solver here; scikit-learn's names all leave the choice to us."""
+        return "auto" if isinstance(self.solver, str) and self.solver in SOLVERS else self.solver
+
+    def _intercept(self) -> bool | str:
+        """Return the kind of intercept; scikit-learn's 'liblinear' is the objective's name too."""
+        exact = not isinstance(self.fit_intercept, str) and self.fit_intercept
+        if exact and isinstance(self.solver, str) and self.solver == PENALISES_THE_INTERCEPT:
+            return "penalised"
+        return self.fit_intercept
+
+    def _C(self) -> float:
+        return math.inf if self.penalty is None else float(self.C)
+
+    def _check_C(self) -> None:
+        if not (isinstance(self.C, numbers.Real) and float(self.C) == math.inf):
+            check_positive("C", self.C)
+        if self.penalty is None and self.C != 1.0 and math.isfinite(self.C):
+            warn_outside("Setting penalty=None will ignore the C parameter", UserWarning)
+
+    def _kind(self) -> Any:
+        return BinaryProblem if math.isfinite(self._C()) else UnpenalisedProblem
+
+    def _check_foreign(self, l1_ratio: Any) -> None:
+        check_penalty(self.penalty, l1_ratio)
+        check_dual(self.dual, False)
+        if self.solver == PENALISES_THE_INTERCEPT:
+            explain_once(
+                "solver=liblinear",
+                "solver='liblinear' is read as fit_intercept='penalised', the objective that "
+                "LIBLINEAR minimises; the method is chosen as with solver='auto'",
+            )
+        elif self.solver in SOLVERS[1:]:
+            explain_once(
+                "solver",
+                f"solver={self.solver!r} has no effect: the solution is the same, and "
+                "solver='auto' chooses the method",
+            )
+
+
+def check_cv_arguments(l1_ratios: Any, refit: Any, legacy: Any) -> None:
+    """Check the arguments that scikit-learn's LogisticRegressionCV has beside those."""
+    if l1_ratios is not None and not (isinstance(l1_ratios, str) and l1_ratios == "warn"):
+        for ratio in np.atleast_1d(np.asarray(l1_ratios, dtype=object)):
+            check_penalty("l2", ratio)
+    check_flag("refit", refit)
+    check_flag("use_legacy_attributes", legacy)

@@ -1,0 +1,48 @@
+"""Weights of float32 examples as float32, with the certificate of what is handed out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
+from widemargin.problems.certificate import Certificate
+from widemargin.run import Solution, Status
+
+
+def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | None:
+    """Return the solution with weights that float32 can hold, and their own primal value.
+
+    None if that would lose the tolerance: the weights then stay float64.
+
+    Parameters
+    ----------
+    problem : BinaryProblem or MulticlassProblem
+    solution : Solution
+    data : TrainingSet
+    """
+    coef, intercept = split_intercept(
+        solution.w, np.asarray(solution.b), data.scaling, data.rows.shift
+    )
+    coef, intercept = _single(coef), _single(intercept)
+    w, b = join_intercept(
+        np.atleast_2d(coef), np.atleast_1d(intercept), data.scaling, data.rows.shift
+    )
+    w = np.reshape(w, np.shape(solution.w))
+    shift: Any = b if np.ndim(solution.b) else float(b[0])
+    before = solution.certificate
+    certificate = Certificate(problem.primal_at(w, shift), before.dual, before.rounding)
+    if solution.status is Status.CONVERGED and not certificate.relative_gap <= solution.tol:
+        return None
+    # The proof of the rounded weights may be the tighter one.
+    reached = certificate.relative_gap <= solution.tol
+    status = Status.CONVERGED if reached else solution.status
+    return replace(solution, w=w, b=shift, certificate=certificate, status=status)
+
+
+def _single(values: Any) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # infinite weights lose the tolerance
+        return np.asarray(values, dtype=np.float32).astype(np.float64)

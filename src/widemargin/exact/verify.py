@@ -1,0 +1,181 @@
+"""From a fitted model and its data to a verdict on its certificates."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin.data.training_set import TrainingSet
+from widemargin.exact.binary import DualBound, ExactBinary
+from widemargin.exact.bounds import Bounds
+from widemargin.exact.integers import ExactRows, Scaled
+from widemargin.exact.joint import ExactJoint
+from widemargin.exact.losses import EXACT_LOSSES
+from widemargin.exact.multinomial import ExactMultinomial
+from widemargin.exact.robust import ExactRobust
+from widemargin.exact.verdict import ExactCertificate, ExactReport
+
+_INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
+_JOINT: dict[str, tuple[type[ExactJoint], bool]] = {
+    "weston_watkins": (ExactJoint, True),
+    "crammer_singer": (ExactJoint, False),
+    "multinomial": (ExactMultinomial, False),
+}
+"""The joint rules, and whether each dual variable, rather than their sum, is at most c_i."""
+Checked: TypeAlias = tuple[Bounds, DualBound]
+"""P at the weights, and what the dual variables prove."""
+
+
+def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> ExactReport:
+    """Check a model's certificates in exact arithmetic, apart from all code that made them.
+
+    Every number of the data, the costs, the coefficients and the dual variables is taken as the
+    rational that it is. Objective and dual value are then computed without rounding for the two
+    hinge losses. For the logistic loss, and for lengths in the Euclidean norm, they are enclosed
+    to some 60 digits; the logistic loss needs python-flint (``pip install 'widemargin[exact]'``).
+    A million stored values take some ten seconds per class.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        `LinearSVC`, `LogisticRegression`, `RobustSVC`, or one of their searches, whose final fit is
+        checked.
+    X, y, sample_weight
+        What it was fitted on.
+
+    Returns
+    -------
+    ExactReport
+        True as a condition if every claim holds: each ``primal`` is at least the objective at the
+        coefficients, and each ``dual`` at most a lower bound on the optimum that the dual
+        variables prove.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LinearSVC, verify_exactly
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC("hinge", C=0.5).fit(X[:100], y[:100])
+    >>> report = verify_exactly(model, X[:100], y[:100])
+    >>> report.problems[0].exact_primal.exact
+    True
+    >>> report.problems[0].relative_gap <= 1e-4
+    True
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "_description"):
+        raise ValueError(
+            f"{type(model).__name__} cannot be checked exactly: only linear models keep all that "
+            "their certificates are about"
+        )
+    about = model._description()
+    if about["C"] is None and not hasattr(model, "flip_coef_"):
+        raise ValueError("a model without a penalty cannot be checked exactly")
+    data = TrainingSet.of(
+        X,
+        y,
+        sample_weight,
+        C=float(about["C"] or 1.0),
+        class_weight=model.class_weight,
+        fit_intercept=_INTERCEPTS[about["intercept_kind"]],
+        intercept_scaling=about["intercept_scaling"],
+    )
+    _check_data(model, data)
+    if about["multi_class"] in _JOINT:
+        values = [_joint(model, data, about["multi_class"])]
+        names = ["all classes"]
+    elif about["multi_class"] != "ovr":
+        raise ValueError(f"multi_class={about['multi_class']!r} cannot be checked exactly")
+    else:
+        one = _robust if hasattr(model, "flip_coef_") else _binary
+        rows = ExactRows(data.X)
+        values = [one(model, data, rows, place) for place in range(len(data.positives))]
+        names = [str(name) for name in data.names]
+    return ExactReport(
+        tuple(
+            ExactCertificate(name, float(p), float(d), primal, *dual)
+            for name, p, d, (primal, dual) in zip(
+                names, model.primal_, model.dual_, values, strict=True
+            )
+        )
+    )
+
+
+def _check_data(model: Any, data: TrainingSet) -> None:
+    """Raise an error for data that the model was not fitted on."""
+    expected = (model.coef_.shape[1], model.dual_coef_.shape[1])
+    if expected != (data.rows.features, data.rows.count):
+        raise ValueError(
+            f"the model was fitted on {expected[1]} rows of {expected[0]} features, these data "
+            f"have {data.rows.count} of {data.rows.features}"
+        )
+    if not np.array_equal(model.classes_, data.classes):
+        raise ValueError("the data have other classes than the model")
+
+
+def exact_binary(data: TrainingSet, rows: ExactRows, place: int, loss: str) -> ExactBinary:
+    """State one of the one-vs-rest problems."""
+    if loss not in EXACT_LOSSES:
+        raise ValueError(f"the loss {loss!r} cannot be checked exactly")
+    signs = data.signs(data.positives[place])
+    known = EXACT_LOSSES[loss]
+    return ExactBinary.of(rows, signs, data.cost, known, data.free_intercept, data.scaling)
+
+
+def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
+    """State the problem of all classes at once."""
+    if rule not in _JOINT:
+        raise ValueError(f"there is no exact arithmetic for multi_class={rule!r}")
+    kind, sums = _JOINT[rule]
+    return kind(
+        ExactRows(data.X),
+        data.codes.astype(np.int64),
+        Scaled.of(data.cost),
+        int(data.classes.size),
+        sums,
+        data.free_intercept,
+        data.scaling,
+    )
+
+
+def _binary(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
+    exact = exact_binary(data, rows, place, model._description()["loss"])
+    primal = exact.primal(model.coef_[place], float(model.intercept_[place]))
+    alpha = model.dual_coef_[place] * exact.y.astype(np.float64)
+    return primal, exact.dual(alpha, primal.upper)
+
+
+def _robust(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
+    signs = data.signs(data.positives[place])
+    exact = ExactRobust(
+        rows,
+        signs.astype(np.int64).astype(object),
+        Scaled.of(data.cost / data.cost.sum()),
+        # A search keeps the radius that it chose apart from those that it tried.
+        float(model.radius_ if hasattr(model, "radius_") else model.radius),
+        float(model.label_cost),
+        float(model.norm),
+        float(model.l2),
+        data.free_intercept,
+    )
+    primal = exact.primal(model.coef_[place], float(model.intercept_[place]))
+    flip = model.flip_coef_[place]
+    return primal, exact.dual(model.dual_coef_[place] * signs + flip, flip)
+
+
+def _joint(model: Any, data: TrainingSet, rule: str) -> Checked:
+    exact, label = exact_joint(data, rule), data.codes.astype(np.int64)
+    primal = exact.primal(both_classes(model.coef_), both_classes(model.intercept_))
+    beta = -both_classes(sp.csr_array(model.dual_coef_).toarray()).T
+    beta[np.arange(label.size), label] = 0.0
+    return primal, exact.dual(np.maximum(beta, 0.0), primal.upper)
+
+
+def both_classes(values: Any) -> NDArray[np.float64]:
+    """Return one row a class, where two classes share their difference: halves of it are exact."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.concatenate([-0.5 * values, 0.5 * values]) if values.shape[0] == 1 else values

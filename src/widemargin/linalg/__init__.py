@@ -1,0 +1,1 @@
+"""Linear algebra written once, for one right-hand side and for several."""

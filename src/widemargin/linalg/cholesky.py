@@ -1,0 +1,87 @@
+"""Cholesky factors of positive semidefinite matrices, with one policy for jitter.
+
+Matrices here are sums of squares: semidefinite, but for rounding. A direction that may have no
+curvature at all, such as a shift of all intercepts, is lifted before the first attempt. Whatever
+fails then fails by rounding, and is tried again with a little more on the diagonal each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+Matrix = NDArray[np.float64]
+
+LIFT = 1e-10
+"""Added to the diagonal of a flat direction, in units of 1 + its entry."""
+
+JITTERS = (0.0, 1e1, 1e3, 1e5, 1e7)
+"""Tried one after the other, in units of what the factorisation itself rounds: n unit roundoffs,
+relative to the entry and to the mean of the diagonal."""
+
+
+_ROUNDOFF = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """U with UᵀU = A, in the upper triangle of an array; what is below has no meaning."""
+
+    upper: Matrix
+
+    def solve(self, right: Matrix) -> Matrix:
+        """Return A⁻¹ right, for a vector or for all columns of a matrix."""
+        solution = dpotrs(self.upper, right, lower=0)[0]
+        return np.asarray(solution) if right.ndim == 1 else np.ascontiguousarray(solution)
+
+    def solve_half(self, right: Matrix, transposed: bool = False) -> Matrix:
+        """Return U⁻¹ right, or U⁻ᵀ right."""
+        return np.asarray(dtrtrs(self.upper, right, lower=0, trans=int(transposed))[0])
+
+
+def cholesky(matrix: Matrix, flat: slice | None = None, singular: bool = False) -> Factor | None:
+    """Factorise a symmetric positive semidefinite matrix in place.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        In C order; the factor takes its place.
+    flat : slice, optional
+        Places on the diagonal whose directions may have no curvature.
+    singular : bool
+        Whether the matrix may well be singular, so that without jitter its factor would be made of
+        rounding.
+
+    Returns
+    -------
+    Factor or None
+        None if the matrix is not semidefinite, or its diagonal not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.linalg.cholesky import cholesky
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 3.0]])).solve(np.array([6.0, 5.0]))
+    array([1., 1.])
+    """
+    diagonal = np.einsum("ii->i", matrix)
+    if flat is not None:
+        diagonal[flat] += LIFT * (1.0 + diagonal[flat])
+    kept = diagonal.copy()
+    if not np.isfinite(kept).all():
+        return None
+    unit = _ROUNDOFF * kept.size * (kept + kept.mean()) + np.finfo(float).tiny
+    for jitter in JITTERS[1:] if singular else JITTERS:
+        if jitter > 0.0:
+            # Only the triangle below was written to: the one above says what was there.
+            matrix[:] = np.triu(matrix, 1)
+            matrix += matrix.T
+            diagonal[:] = kept + jitter * unit
+        # The transposed view is in the order that LAPACK works in: nothing is copied.
+        upper, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+        if not failed:
+            return Factor(upper)
+    return None

@@ -1,0 +1,188 @@
+"""Newton's equations of the smoothed multiclass losses.
+
+The matrix is I + Σ_i x_i x_iᵀ ⊗ P_i / q_i, with P_i the centring projection of the tied classes of
+example i. With a basis of each projection it is I + AᵀA, where A has a row a basis vector: near the
+solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of all
+classes are few, the matrix itself may be the smaller one; where both are large, conjugate gradients
+use products with it, preconditioned by its diagonal blocks, one a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data import work
+from widemargin.data.work import Size
+from widemargin.instruction_sets import core
+from widemargin.linalg.cholesky import cholesky
+from widemargin.linalg.conjugate_gradients import conjugate_gradients
+from widemargin.linalg.preconditioners import ByColumn
+from widemargin.problems.multiclass import MulticlassProblem
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def newton_direction(
+    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
+) -> Matrix:
+    """Return p with H p = −gradient, until ½‖residual‖² ≤ accuracy.
+
+    The intercepts, if free, are the last row.
+    """
+    side = gradient.shape[0] * problem.classes
+    size = problem.rows.size
+    by_ties = tied_work(size, problem.classes, ties.count, ties.freedoms)
+    by_matrix = matrix_work(size, ties.count, side)
+    if by_ties < by_matrix:
+        problem.meter.add(by_ties)
+        return _by_ties(problem, ties, gradient)
+    if side <= MACHINE.largest_multiclass:
+        problem.meter.add(by_matrix)
+        return _factorised(problem, ties, gradient)
+    return _conjugate_gradients(problem, ties, gradient, accuracy)
+
+
+def multiclass_step(size: Size, stride: int) -> float:
+    """Price a Newton step beside its system: the terms, the line search, and products."""
+    return 8.0 * MACHINE.step + size.block_product(stride, 11.0) + size.block_terms(stride)
+
+
+def tied_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
+    """Price `_by_ties`; infinite where it cannot serve."""
+    if not 0 < freedoms <= MACHINE.largest_factorised or ties * size.weights > MACHINE.most_kept:
+        return np.inf
+    return work.factor(freedoms) + MACHINE.blas_multiply * freedoms**2 * (size.weights + classes)
+
+
+def matrix_work(size: Size, ties: int, side: int) -> float:
+    """Price `_factorised`; infinite where it cannot serve."""
+    if side > MACHINE.largest_multiclass:
+        return np.inf
+    return _forming(size, ties) + work.factor(side)
+
+
+def iterative_work(size: Size, stride: int) -> float:
+    """Price `_conjugate_gradients` where half of the products are made that it may make."""
+    blocks = stride * (size.gram() + work.factor(size.weights))
+    return blocks + size.block_product(stride, 2.0 * MACHINE.multiclass_products)
+
+
+def _forming(size: Size, ties: int) -> float:
+    """Price the matrix of all classes, where an example has two classes tied, or three."""
+    dense = 2.0 * size.mean > size.weights
+    multiply = MACHINE.tile_multiply if dense else MACHINE.scattered_multiply
+    return 3.0 * ties * multiply * max(1.0, size.mean) ** 2
+
+
+def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
+    k, d = problem.classes, problem.rows.weights
+    basis, owner = np.empty((ties.freedoms, k)), np.empty(ties.freedoms, dtype=np.int64)
+    ties.basis(basis, owner)
+    rows = np.zeros((ties.count, d))
+    for begin, end in _pieces(problem, ties, problem.rows.size.product()):
+        problem.core.tied_rows(ties, rows, begin, end)
+    # 1) I + AAᵀ, factorised
+    matrix = rows @ rows.T
+    if ties.freedoms > ties.count:
+        matrix = matrix[np.ix_(owner, owner)]
+    matrix *= basis @ basis.T
+    matrix.reshape(-1)[:: ties.freedoms + 1] += 1.0
+    problem.rows.checkpoint()
+    factor = cholesky(matrix)
+    if factor is None:
+        return -gradient
+    problem.rows.checkpoint()
+    # 2) (I + AAᵀ) λ = A (−g), where the intercepts, if free, are eliminated
+    right = -np.einsum("ij,ij->i", (rows @ gradient[:d, :k])[owner], basis)
+    multiplier = factor.solve(right)
+    out = np.zeros_like(gradient)
+    if problem.free_intercept:
+        images = factor.solve(basis)
+        # A shift common to all intercepts has no curvature, and no gradient either.
+        small = cholesky(np.ascontiguousarray(basis.T @ images), flat=slice(None))
+        if small is None:
+            return -gradient
+        shift = small.solve(-gradient[d, :k] - basis.T @ multiplier)
+        multiplier = multiplier + images @ shift
+        out[d, :k] = shift
+    # 3) p = −g − Aᵀλ
+    share = np.zeros((ties.count, k))
+    np.add.at(share, owner, multiplier[:, None] * basis)
+    out[:d, :k] = -gradient[:d, :k] - rows.T @ share
+    return out
+
+
+def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
+    k, rows = problem.classes, gradient.shape[0]
+    matrix = np.zeros((rows * k, rows * k))
+    for begin, end in problem.rows.pieces(_forming(problem.rows.size, ties.count), ties.count):
+        problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
+    matrix.reshape(-1)[:: rows * k + 1].reshape(k, rows)[:, : problem.rows.weights] += 1.0
+    # A shift common to all intercepts has no curvature, and no gradient either.
+    flat = slice(rows - 1, None, rows) if problem.free_intercept else None
+    factor = cholesky(matrix, flat)
+    if factor is None:
+        return -gradient
+    right = -np.ascontiguousarray(gradient[:, :k].T).reshape(-1)
+    out = np.zeros_like(gradient)
+    out[:, :k] = factor.solve(right).reshape(k, rows).T
+    return out
+
+
+def _conjugate_gradients(
+    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
+) -> Matrix:
+    blocks = _diagonal_blocks(problem, ties)
+    if blocks is None:
+        return -gradient
+    features, shape = problem.rows.weights, gradient.shape
+    whole = problem.rows.size.block_product(problem.stride, 2.0)
+
+    def product(direction: Vector) -> Vector:
+        problem.meter.add(2.0 * whole)
+        matrix = direction.reshape(shape)
+        image = matrix.copy()
+        image[features:] = 0.0
+        for begin, end in _pieces(problem, ties, whole):
+            problem.core.tied_product(ties, problem.free_intercept, matrix, image, begin, end)
+        return image.reshape(-1)
+
+    # All classes are one system.
+    right = -gradient.reshape(-1)
+    size = float(right @ right)
+    goal = max(min(1e-2 * size, 2.0 * accuracy), 1e-20 * size)
+    solution, _, _ = conjugate_gradients(
+        product,
+        right,
+        lambda r: blocks.solve(r.reshape(shape)).reshape(-1),
+        lambda x, r, now, start: r @ r <= goal,
+        MACHINE.multiclass_products,
+    )
+    return solution.reshape(shape)
+
+
+def _diagonal_blocks(problem: MulticlassProblem, ties: core.Ties) -> ByColumn | None:
+    """Factorise the block of each class."""
+    factors, curvature = [], np.empty(problem.rows.count)
+    for j in range(problem.classes):
+        ties.curvature(j, curvature)
+        block = problem.rows.gram(curvature, problem.free_intercept)
+        np.einsum("ii->i", block)[: problem.rows.weights] += 1.0
+        factor = cholesky(block, flat=slice(-1, None) if problem.free_intercept else None)
+        if factor is None:
+            return None
+        factors.append(factor)
+        problem.meter.add(work.factor(len(block)))
+        problem.rows.checkpoint()
+    return ByColumn(factors)
+
+
+def _pieces(problem: MulticlassProblem, ties: core.Ties, work: float) -> Iterator[tuple[int, int]]:
+    """Yield ranges of ties, each for one compiled call; `work` is that of all examples."""
+    rows = problem.rows
+    return rows.pieces(work * ties.count / max(1, rows.count), ties.count)

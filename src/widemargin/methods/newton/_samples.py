@@ -1,0 +1,67 @@
+"""Growing samples of the rows, on which the first steps of a second-order method are taken."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.problems.binary import BinaryProblem
+
+_SAMPLE_GROWTH = 4
+"""Each sample has so many times the rows of the one before."""
+
+SAMPLE_ERROR = 2.0
+"""A sample is left when less than this times its statistical error, d/m of P, is to be gained."""
+
+
+def has_samples(problem: BinaryProblem) -> bool:
+    """Whether a part of the rows is enough for steps of their own."""
+    return (
+        problem.rows.weights <= MACHINE.largest_factorised
+        and problem.rows.count // _SAMPLE_GROWTH >= _smallest_sample(problem)
+    )
+
+
+def _smallest_sample(problem: BinaryProblem) -> int:
+    return max(MACHINE.sample_rows * problem.rows.weights, MACHINE.least_sample)
+
+
+def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64] | None]:
+    """Return row numbers of growing samples, ending with None for all rows."""
+    count, weights = problem.rows.count, problem.rows.weights
+    stages: list[NDArray[np.int64] | None] = [None]
+    if not has_samples(problem):
+        return stages
+    smallest = _smallest_sample(problem)
+    random = np.random.default_rng(seed)
+    size = count // _SAMPLE_GROWTH
+    if (
+        size < MACHINE.last_sample_rows * weights
+        and count >= 2 * MACHINE.last_sample_rows * weights
+    ):
+        size = count // 3
+    while size >= smallest:
+        sample = spread_sample(problem, size, random)
+        if sample is None:
+            break
+        stages.insert(0, sample)
+        size //= _SAMPLE_GROWTH
+    return stages
+
+
+def spread_sample(
+    problem: BinaryProblem, size: int, random: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Return row numbers of a sample, in order; None if it would not stand for all.
+
+    One row from each of `size` equal stretches: as random as it needs to be, and without a
+    permutation of all rows. Rows without cost are left out.
+    """
+    edges = np.linspace(0, problem.rows.count, size + 1).astype(np.int64)
+    subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
+    kept = subset[problem.cost[subset] > 0.0]
+    signs = problem.y[kept]
+    if kept.size < size // 2 or not (signs > 0).any() or not (signs < 0).any():
+        return None
+    return kept

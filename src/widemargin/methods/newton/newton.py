@@ -1,0 +1,262 @@
+"""Newton's method on the primal, for losses with a (generalised) second derivative.
+
+While the weights are few, the Hessian I + Σ h_i x_i x_iᵀ is formed and factorised; otherwise the
+step comes from preconditioned conjugate gradients. When there are many more examples than weights,
+the first steps are taken on growing samples of the examples: a sample of m of them finds the
+weights to within their statistical error, of order d/m, at m/n of the price, so that the whole data
+are left with the last two or three steps. Where examples are not so many, and so clean that a sweep
+of dual coordinate descent soon predicts those still to come, sweeps lead nearer than samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.work import factor
+from widemargin.methods.base import Settings, State
+from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
+from widemargin.methods.newton._line_search import line_search
+from widemargin.methods.newton._samples import (
+    SAMPLE_ERROR,
+    growing_samples,
+    has_samples,
+    spread_sample,
+)
+from widemargin.methods.newton._system import NewtonSystem, matrix_is_dear
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+from widemargin.problems.losses import Line
+
+Vector = NDArray[np.float64]
+
+_PROBED, _FEWEST_PROBED = 16, 500
+"""One in so many examples is looked at to find out, and at least so many."""
+
+_WHOLE: list[NDArray[np.int64] | None] = [None]
+
+
+@dataclass(eq=False)
+class NewtonState(State):
+    """Weights and their scores on the stage's examples; `stages` are still to come.
+
+    `opening` are the sweeps that come before the first step, if there are any.
+    """
+
+    whole: BinaryProblem
+    settings: Settings
+    problem: BinaryProblem
+    stages: list[NDArray[np.int64] | None]
+    w: Vector
+    b: float
+    alpha: Vector | None
+    scores: Vector
+    primal: float = 0.0
+    system: NewtonSystem = field(default_factory=NewtonSystem)
+    opening: DualCDState | None = None
+
+    @property
+    def point(self) -> Point:
+        """The current point; between stages the dual variables are those of the start."""
+        if self.opening is not None:
+            return self.opening.point
+        if self.alpha is None:
+            problem = self.problem
+            self.alpha = problem.loss.terms(problem.y, problem.cost, self.scores, self.b)[0]
+        return Point(self.w, self.b, self.alpha)
+
+
+class Newton:
+    """Minimise the primal by second-order steps with an exact line search."""
+
+    name = "newton"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
+
+    def refuses(self, problem: BinaryProblem) -> str | None:
+        """Serve the losses that have second derivatives."""
+        if not problem.loss.smooth:
+            return (
+                f"solver 'newton' needs a loss with second derivatives, which '{problem.loss.name}'"
+                " has not; the nearest solver that supports it is 'interior_point'"
+            )
+        return None
+
+    def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> NewtonState:
+        """Start with sweeps, at w = 0 on a sample, or at the warm point on all examples."""
+        point = problem.cold_point() if warm is None else warm
+        opening, stages = None, _WHOLE
+        if warm is None and _sweeps_lead_near(problem, settings):
+            opening = DualCD().start(problem, None, settings)
+        elif warm is None:
+            stages = growing_samples(problem, settings.seed)
+        state = NewtonState(
+            problem,
+            settings,
+            problem,
+            list(stages),
+            point.w.copy(),
+            point.b if problem.free_intercept else 0.0,
+            point.alpha,
+            scores=np.empty(0),
+            opening=opening,
+        )
+        if opening is None:
+            self._enter_stage(state)
+        return state
+
+    def advance(self, state: NewtonState) -> None:
+        """Take one Newton step on the examples of the present stage, or sweep before the first."""
+        if state.opening is not None:
+            self._sweep(state, state.opening)
+            return
+        problem = state.problem
+        if problem is state.whole and problem.loss.compiled and _is_small(problem):
+            self._small_step(state)
+            return
+        loss, y, cost = problem.loss, problem.y, problem.cost
+        problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
+
+        # 1) gradient and curvature
+        if problem is state.whole:
+            state.alpha = None  # a step that is broken off needs it no more: the scores give it
+        alpha, curvature = loss.terms(y, cost, state.scores, state.b)
+        gradient = state.w - problem.rows.combine(alpha, y)
+        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
+        state.active = int(np.count_nonzero(curvature))
+        # Vectors over the examples are what memory goes to: each is let go as soon as it has served
+        # and computed again where it is wanted once more.
+        del alpha
+
+        # 2) direction
+        direction, direction_b = state.system.direction(
+            problem,
+            curvature,
+            gradient,
+            gradient_b,
+            0.02 * state.settings.tol * state.primal,
+            level=loss.curvature_level,
+        )
+        del curvature
+        slopes = problem.rows.scores(direction)
+        share = problem.rows.count / state.whole.rows.count
+        state.passes += 3 * share
+
+        # 3) exact line search; it reads scores and slopes, not the data
+        line = Line(y, cost, state.scores, state.b, slopes, direction_b)
+        penalty = float(state.w @ direction), float(direction @ direction)
+        at_zero = loss.derivatives_along(line, 0.0)[0] + penalty[0]
+        if at_zero >= 0.0:
+            if problem is state.whole:
+                state.finished = True
+            else:
+                self._enter_stage(state)
+            return
+
+        step = line_search(lambda t: loss.derivatives_along(line, t), penalty, at_zero)
+
+        # 4) move, and take the dual point of the linearised conditions, α − h y (Xp + p_b): exactly
+        # w(α) = w + p, but for what has to be clipped. In place: there is no checkpoint before the
+        # state is whole again.
+        loss.linearised_move(line, step)
+        alpha = slopes
+        state.w = state.w + step * direction
+        state.b += step * direction_b
+        problem.rows.remember(state.w, state.scores)
+        primal = state.primal = problem.primal(state.w, state.b, state.scores)
+        if problem is state.whole:
+            image = state.w + (1.0 - step) * direction
+            if state.system.residual is not None:
+                image += state.system.residual[: image.size]
+            state.alpha = loss.clip(alpha, cost)
+            alpha -= state.alpha
+            if alpha.any():
+                image -= problem.rows.combine(alpha, y)
+            state.expected_gap = abs(primal - problem.dual(state.alpha, image)) / primal
+        elif (
+            -0.5 * at_zero
+            <= 2.0 * SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count
+        ):
+            # The next step would gain much less than this one, and so less than the sample's own
+            # error: a larger sample has more to say.
+            self._enter_stage(state)
+
+    def _sweep(self, state: NewtonState, opening: DualCDState) -> None:
+        """Sweep over all examples; after the last time, go on with steps from there."""
+        problem = state.whole
+        DualCD().advance(opening)
+        state.passes, state.active = opening.passes, opening.active
+        if _enough_sweeps(problem, opening.passes, opening.expected_gap):
+            state.w, state.b = opening.w, opening.point.b if problem.free_intercept else 0.0
+            state.alpha, state.opening = opening.alpha, None
+            problem.rows.forget_norms()
+            self._enter_stage(state)
+
+    def _small_step(self, state: NewtonState) -> None:
+        """Take the same step in one compiled call: its arithmetic is less than the calls'."""
+        problem = state.problem
+        size = problem.rows.size
+        problem.meter.add(
+            MACHINE.sweep_call + size.product(3.0) + size.gram() + factor(size.weights)
+        )
+        # On copies, so that a point that was handed out stays as it was.
+        w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
+        moved, b, primal, gap, state.active = problem.core.newton_step(
+            problem.free_intercept, w, state.b, scores, alpha
+        )
+        state.w, state.b, state.scores, state.alpha = w, b, scores, alpha
+        problem.rows.remember(w, scores)
+        state.passes += 3
+        state.finished = not moved
+        if moved:
+            state.primal = primal
+            state.expected_gap = gap / primal
+
+    def _enter_stage(self, state: NewtonState) -> None:
+        subset = state.stages.pop(0)
+        problem = state.whole if subset is None else state.whole.subproblem(subset)
+        count = problem.rows.count
+        scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        state.problem, state.scores = problem, scores
+
+
+def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
+    """Whether sweeps over all examples are a better beginning than steps on samples.
+
+    They are where labels are clean: the examples of a small sample, visited once, are then soon
+    predicted by those before them. A sample's own solution says much less about the others there.
+    """
+    count = problem.rows.count
+    if not has_samples(problem) or count >= MACHINE.many_rows * problem.rows.weights:
+        return False
+    if DualCD().refuses(problem) is not None:
+        return False
+    size = max(_FEWEST_PROBED, count // _PROBED)
+    sample = spread_sample(problem, size, np.random.default_rng(settings.seed))
+    if sample is None:
+        return False
+    probed = problem.subproblem(sample)
+    probe = DualCD().start(probed, None, settings)
+    DualCD().advance(probe)
+    nothing = probed.loss.total(probed.y, probed.cost, np.zeros(probed.rows.count), 0.0)
+    return (
+        probe.last_gap <= (MACHINE.clean_sparse if problem.loss.sparse else MACHINE.clean) * nothing
+    )
+
+
+def _enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
+    """Two, three or five, by what a Newton step costs and how many they are likely to save."""
+    if problem.loss.curvature_level is None and gap > 0.04 and passes < 3.0:
+        # Its matrix has to be formed at every step.
+        return False
+    if gap > 0.9 and passes < 5.0 and matrix_is_dear(problem):
+        return False
+    return passes >= 2.0
+
+
+def _is_small(problem: BinaryProblem) -> bool:
+    weights, count = problem.rows.weights, problem.rows.count
+    return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values

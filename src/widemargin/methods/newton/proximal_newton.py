@@ -1,0 +1,210 @@
+"""Newton's method for the hinge, smoothed around the dual point (method of multipliers).
+
+Each step is a Newton step on the hinge with its corner rounded over an interval of margins, see
+core/losses/proximal_hinge.hpp. Only the examples inside that interval have curvature, so the matrix
+is cheap, and only dual variables that moved change the gradient, so a step costs about one pass
+over the data. Centring the rounding at the latest dual point removes its error in the limit; the
+interval is halved only when that goes too slowly, since steps over a wide interval are better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.methods.base import Settings, State
+from widemargin.methods.newton._line_search import line_search
+from widemargin.methods.newton._samples import SAMPLE_ERROR, growing_samples
+from widemargin.methods.newton._system import NewtonSystem
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+
+Vector = NDArray[np.float64]
+
+_SOLVED = 0.1
+"""A smoothed problem counts as solved when the last step gained this share of the mismatch."""
+
+_PATIENCE = 40
+"""Steps without a better gap after which no further progress is expected."""
+
+_GOOD_RATE = 0.3
+"""Moving the centre should cut the mismatch to this; if it does not, the interval is halved."""
+
+
+@dataclass(eq=False)
+class ProximalNewtonState(State):
+    """Weights, their scores, and the centre of the rounding on the stage's examples."""
+
+    whole: BinaryProblem
+    settings: Settings
+    problem: BinaryProblem
+    stages: list[NDArray[np.int64] | None]
+    w: Vector
+    b: float
+    start_alpha: Vector
+    h: float
+    scores: Vector
+    center: Vector
+    alpha: Vector
+    combination: Vector
+    primal: float = 0.0
+    system: NewtonSystem = field(default_factory=NewtonSystem)
+    last_mismatch: float = 0.0
+    best_gap: float = np.inf
+    stalled_steps: int = 0
+
+    @property
+    def point(self) -> Point:
+        """The current point; on a sample the dual variables are those of the start."""
+        alpha = self.alpha if self.problem is self.whole else self.start_alpha
+        return Point(self.w, self.b, alpha)
+
+
+class ProximalNewton:
+    """Minimise the hinge's primal by Newton steps on its proximal smoothing."""
+
+    name = "proximal_newton"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
+
+    def refuses(self, problem: BinaryProblem) -> str | None:
+        """Serve the hinge only: the other losses need no smoothing."""
+        if not problem.loss.linear_dual:
+            return (
+                f"solver 'proximal_newton' supports the loss 'hinge', not '{problem.loss.name}'; "
+                "the nearest solver that supports it is 'newton'"
+            )
+        return None
+
+    def start(
+        self, problem: BinaryProblem, warm: Point | None, settings: Settings
+    ) -> ProximalNewtonState:
+        """Start at w = 0 on a sample, or at the warm point on all examples."""
+        problem.rows.forget_norms()  # sweeps may have wanted them; steps do not
+        point = problem.cold_point() if warm is None else warm
+        stages: list[NDArray[np.int64] | None] = (
+            [None] if warm is not None else growing_samples(problem, settings.seed)
+        )
+        empty = np.empty(0)
+        state = ProximalNewtonState(
+            problem,
+            settings,
+            problem,
+            stages,
+            point.w.copy(),
+            point.b if problem.free_intercept else 0.0,
+            point.alpha,
+            # Wide enough for every example to be inside it at w = 0.
+            h=2.5 if warm is None else 1.0,
+            scores=empty,
+            center=empty,
+            alpha=empty,
+            combination=empty,
+        )
+        self._enter_stage(state, point.alpha if warm is not None else None)
+        return state
+
+    def advance(self, state: ProximalNewtonState) -> None:
+        """Take one Newton step on the rounded hinge; then move its centre if the step was good."""
+        problem = state.problem
+        y, rows = problem.y, problem.rows
+        share = rows.count / state.whole.rows.count
+        problem.meter.add(1.2 * MACHINE.step + rows.size.vectors(MACHINE.proximal_vectors))
+
+        # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
+        # examples are what memory goes to: none is made before the one it replaces is let go.
+        alpha = np.empty(rows.count)
+        while True:
+            state.active = problem.core.proximal_alpha(
+                state.center, state.h, state.scores, state.b, alpha
+            )
+            # With nobody in the corner the intercept would have no curvature at all.
+            if state.active > 0 or state.h > 1e6:
+                break
+            state.h *= 4.0
+        state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
+        state.alpha = alpha
+        curvature = np.empty(rows.count)
+        problem.core.proximal_curvature(state.h, alpha, curvature)
+        gradient = state.w - state.combination
+        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
+
+        # 2) direction and exact line search
+        direction, direction_b = state.system.direction(
+            problem,
+            curvature,
+            gradient,
+            gradient_b,
+            0.02 * state.settings.tol * state.primal,
+            level=1.0 / state.h,
+        )
+        del curvature
+        slopes = rows.scores(direction)
+        state.passes += 2 * share
+        at_zero = float(gradient @ direction) + gradient_b * direction_b
+        if not at_zero < 0.0:
+            self._recentre(state, 0.0)
+            return
+
+        def derivatives(t: float) -> tuple[float, float]:
+            return problem.core.proximal_derivatives_along(
+                state.center, state.h, state.scores, state.b, slopes, direction_b, t
+            )
+
+        penalty = float(state.w @ direction), float(direction @ direction)
+        step = line_search(derivatives, penalty, at_zero)
+
+        # 3) move, and take the dual point of the linearised conditions: w(α) = w + p, but for what
+        # is clipped. In place: no checkpoint comes before the scores belong to the weights again.
+        problem.core.proximal_move(
+            state.center, state.h, state.scores, state.b, slopes, direction_b, step
+        )
+        state.w = state.w + step * direction
+        state.b += step * direction_b
+        state.combination = state.combination + rows.combine_change(slopes, alpha, y)
+        state.alpha = slopes
+        self._recentre(state, -0.5 * at_zero)
+
+    def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
+        """Judge the new point; move the centre when the rounding is what holds it back."""
+        problem = state.problem
+        mismatch = problem.core.hinge_mismatch(state.scores, state.b, state.alpha)
+        difference = state.w - state.combination
+        distance = 0.5 * float(difference @ difference)
+        primal = state.primal = problem.primal(state.w, state.b, state.scores)
+        gap = mismatch + distance
+        if problem is state.whole:
+            state.expected_gap = max(gap, 0.0) / primal
+            state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
+            state.best_gap = min(gap, state.best_gap)
+            state.finished = state.stalled_steps >= _PATIENCE
+        if decrease <= _SOLVED * mismatch or decrease == 0.0:
+            state.center = state.alpha
+            if mismatch > _GOOD_RATE * state.last_mismatch:
+                state.h *= 0.5
+            state.last_mismatch = mismatch
+        error = SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count
+        if problem is not state.whole and gap <= error:
+            # The sample's own error is larger than the gap: more examples have more to say.
+            self._enter_stage(state, None)
+
+    def _enter_stage(self, state: ProximalNewtonState, alpha: Vector | None) -> None:
+        subset = state.stages.pop(0)
+        problem = state.whole if subset is None else state.whole.subproblem(subset)
+        count = problem.rows.count
+        scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
+        # All together, after the last checkpoint, so that an interrupt finds a whole state.
+        state.problem, state.scores = problem, scores
+        if alpha is None:
+            state.center = 0.5 * problem.cost
+        else:
+            within = (alpha >= 0.0).all() and (alpha <= problem.cost).all()
+            state.center = alpha if within else np.clip(alpha, 0.0, problem.cost)
+        state.alpha = np.zeros(count)
+        if subset is None:
+            state.start_alpha = np.empty(0)  # the point has dual variables of its own from here on
+        state.combination = np.zeros(problem.rows.weights)
+        state.last_mismatch = 0.0

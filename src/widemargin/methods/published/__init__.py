@@ -1,0 +1,1 @@
+"""Methods as the papers describe them."""

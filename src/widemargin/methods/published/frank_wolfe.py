@@ -1,0 +1,98 @@
+"""Frank-Wolfe on the dual of Crammer-Singer and Weston-Watkins, all rows at once (FW, Algorithm 2).
+
+With q the row K A of an example, the corner of its block is found in one look: Crammer-Singer puts
+the whole cost on the class with the largest q, Weston-Watkins on every class with a larger q than
+the own one's. The step along corner − A is exact. The Frank-Wolfe gap ⟨A − corner, ∇f⟩ is the
+duality gap, so the method knows how far it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.methods.base import Settings, State
+from widemargin.methods.published._frank_wolfe_blocks import dense_start, refuses_intercept
+from widemargin.problems.certificate import Point
+from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
+from widemargin.problems.multiclass import MulticlassProblem
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class FrankWolfeState(State):
+    """The matrix A = A(β), and its scores K A."""
+
+    problem: Any
+    coefficients: Matrix
+    scores: Matrix
+    corners: Matrix
+
+    @property
+    def point(self) -> Point:
+        """The current point."""
+        return self.problem.point(self.coefficients, self.problem.beta_of(self.coefficients))
+
+
+class KernelFrankWolfe:
+    """Matrix-wise Frank-Wolfe with exact line search: one product with K a step."""
+
+    name = "frank_wolfe"
+    serves: ClassVar[type[Any]] = KernelMulticlassProblem
+
+    def refuses(self, problem: KernelMulticlassProblem) -> str | None:
+        """Serve both rules."""
+        return None
+
+    def start(
+        self, problem: KernelMulticlassProblem, warm: Point | None, settings: Settings
+    ) -> FrankWolfeState:
+        """Start at A = 0 or at the warm dual variables."""
+        point = problem.cold_point() if warm is None else warm
+        beta = problem.feasible(np.asarray(point.alpha, dtype=np.float64))
+        coefficients = problem.coefficients(beta)
+        scores = problem.scores_of(coefficients)
+        return FrankWolfeState(problem, coefficients, scores, np.empty_like(scores))
+
+    def advance(self, state: FrankWolfeState) -> None:
+        """Move towards the best corner of all blocks."""
+        problem = state.problem
+        beta = problem.beta_of(state.coefficients)
+        # 1) the corner, and the gap that comes with it
+        gap = problem.core.corners(state.scores, beta, state.corners)
+        quadratic = float(np.vdot(state.coefficients, state.scores))
+        dual = float(beta.sum()) - 0.5 * quadratic
+        state.expected_gap = gap / (dual + gap) if dual + gap > 0.0 else np.inf
+        if gap <= 0.0:
+            state.finished = True
+            return
+        # 2) the exact step
+        direction = state.corners - state.coefficients
+        image = problem.scores_of(state.corners) - state.scores
+        curvature = float(np.vdot(direction, image))
+        step = min(1.0, gap / curvature) if curvature > 0.0 else 1.0
+        state.coefficients = state.coefficients + step * direction
+        state.scores = state.scores + step * image
+        state.passes += 1.0
+        state.active = int(np.count_nonzero(state.corners.any(axis=1)))
+
+
+class FrankWolfe(KernelFrankWolfe):
+    """The same for linear problems, where K = X Xᵀ is never formed."""
+
+    serves: ClassVar[type[Any]] = MulticlassProblem
+
+    def refuses(self, problem: Any) -> str | None:
+        """Serve both rules without free intercepts."""
+        return refuses_intercept(self.name, problem)
+
+    def start(self, problem: Any, warm: Point | None, settings: Settings) -> FrankWolfeState:
+        """Start at A = 0 or at the warm dual variables."""
+        blocks, beta = dense_start(problem, warm)
+        coefficients = blocks.coefficients(beta)
+        scores = blocks.scores_of(coefficients)
+        return FrankWolfeState(blocks, coefficients, scores, np.empty_like(scores))

@@ -1,0 +1,116 @@
+"""Dual variables at their bounds exactly, where the tolerance allows it.
+
+At the optimum of the hinge, α_i = 0 where the margin is above one, and α_i = c_i where it is below.
+Methods stop before that: descent leaves small values, interior points leave no zeros at all.
+Which examples are support vectors should not depend on the method, so α is put where the margins of
+the certified weights say, the rest is moved to keep Σ α_i y_i = 0, and the dual value is computed
+anew. It is kept only if the certificate still holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Certificate, Point
+
+Vector = NDArray[np.float64]
+
+_WIDEST = 0.3
+"""Margins further than this from one are decided, whatever the tolerance."""
+
+_TINY = 1e-6
+"""A dual variable this close to a bound, relative to the cost, lies on it."""
+
+_STEPS = 30
+"""Newton steps that find the shift of the free dual variables; three are common."""
+
+_ROUNDING = 1e-15
+"""What Σ α_i y_i = 0 may miss, relative to the costs: half of what adding them up does."""
+
+
+def settled(
+    problem: BinaryProblem, point: Point, certificate: Certificate, limit: float
+) -> tuple[Vector, Certificate]:
+    """Return α with as many entries at their bounds as a relative gap of `limit` allows.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+        With the dual linear in a box: the hinge.
+    point : Point
+        The answer, feasible.
+    certificate : Certificate
+        Its certificate.
+    limit : float
+        The relative gap that must not be exceeded.
+    """
+    found = point.alpha, certificate
+    if _as_few_as_weights(problem, point.alpha):
+        return found
+    margins = problem.y * (problem.rows.scores(point.w) + point.b)
+    # Within a gap of tol, margins are off by the order of its square root.
+    band = min(float(np.sqrt(limit)), _WIDEST)
+    for width in (band, 0.1 * band):
+        new = _tried(problem, margins, point.alpha, width, certificate)
+        if new is None or not new[1].relative_gap <= limit:
+            break
+        found = new
+        if _as_few_as_weights(problem, new[0]):
+            break
+    if found[0] is point.alpha:
+        new = _tried(problem, margins, point.alpha, min(10.0 * band, _WIDEST), certificate)
+        if new is not None and new[1].relative_gap <= limit:
+            found = new
+    return found
+
+
+def _tried(
+    problem: BinaryProblem, margins: Vector, alpha: Vector, width: float, certificate: Certificate
+) -> tuple[Vector, Certificate] | None:
+    """Return α with all margins outside of a band decided, and its certificate."""
+    placed = _at_bounds(problem, margins, alpha, width)
+    if placed is None:
+        return None
+    return placed, problem.with_duals(certificate, placed)
+
+
+def _as_few_as_weights(problem: BinaryProblem, alpha: Vector) -> bool:
+    """Whether no more entries lie between the bounds than a vertex of the optimal set has."""
+    between = np.count_nonzero((alpha > 0.0) & (alpha < problem.cost))
+    return bool(between <= problem.rows.weights + problem.free_intercept)
+
+
+def _at_bounds(
+    problem: BinaryProblem, margins: Vector, alpha: Vector, width: float
+) -> Vector | None:
+    """Return α with margins further than `width` from one decided, or None if Σ αy = 0 fails."""
+    cost = problem.cost
+    low = (margins > 1.0 + width) | (alpha <= _TINY * cost)
+    high = ~low & ((margins < 1.0 - width) | (alpha >= (1.0 - _TINY) * cost))
+    placed = np.where(high, cost, np.where(low, 0.0, alpha))
+    if not problem.free_intercept:
+        return placed
+    free = ~(low | high)
+    target = -float(problem.y[~free] @ placed[~free])
+    moved = _shifted(placed[free], problem.y[free], cost[free], target)
+    if moved is None:
+        return None
+    placed[free] = moved
+    return placed
+
+
+def _shifted(alpha: Vector, y: Vector, most: Vector, target: float) -> Vector | None:
+    """Return clip(α − θ y) for the θ that makes Σ y_i α_i the target, or None if none is found."""
+    theta, size = 0.0, float(most.sum()) + abs(target)
+    for _ in range(_STEPS):
+        found = np.minimum(np.maximum(alpha - theta * y, 0.0), most)
+        excess = float(y @ found) - target
+        inside = np.count_nonzero((found > 0.0) & (found < most))
+        if abs(excess) <= _ROUNDING * size:
+            return found
+        if inside == 0:
+            return None
+        theta += excess / inside
+    return None

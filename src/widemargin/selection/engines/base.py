@@ -1,0 +1,160 @@
+"""What the engines share: how hard they work, what they come to, and the weights of all folds."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.interrupt import Interrupt
+from widemargin.methods.base import Choice
+from widemargin.problems.certificate import Point
+from widemargin.run import Record, Solution, run
+from widemargin.selection.folds import Folds
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard the problems are worked on.
+
+    Attributes
+    ----------
+    deadline : float or None
+        When all of them must have ended, by ``time.perf_counter``.
+    """
+
+    tol: float
+    max_iter: int
+    deadline: float | None
+    seed: int
+    threads: int
+    interrupt: Interrupt
+    callback: Callable[[Record], object] | None = None
+
+    def run(self, problem: Any, choice: Choice, warm: Point | None, **changes: Any) -> Solution:
+        """Solve one problem; `changes` are arguments of `widemargin.run.run`."""
+        left = None if self.deadline is None else max(self.deadline - time.perf_counter(), 1e-3)
+        settings: dict[str, Any] = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "time_limit": left,
+            "callbacks": [] if self.callback is None else [self.callback],
+            "seed": self.seed,
+            "interrupt": self.interrupt,
+        }
+        return run(problem, choice, warm=warm, **{**settings, **changes})
+
+
+@dataclass(eq=False)
+class Solved:
+    """What the folds came to at one C.
+
+    Attributes
+    ----------
+    decisions : list of ndarray of shape (held out, k)
+        Scores of the held-out rows, for each fold.
+    primal, dual : ndarray of shape (folds, problems)
+    solutions : list of Solution
+        As many as were run.
+    iterations : ndarray of shape (folds,)
+        The most that a run of each fold took.
+    """
+
+    C: float
+    decisions: list[Vector]
+    primal: Vector
+    dual: Vector
+    solutions: list[Solution]
+    iterations: NDArray[np.intp]
+
+    @classmethod
+    def blank(cls, C: float, folds: Folds, problems: int, solutions: list[Solution]) -> Solved:
+        """Return one to be filled in, with so many problems a fold."""
+        count, lines = folds.shape
+        decisions = [np.empty((test.size, lines)) for _, test in folds.splits]
+        shape = (count, problems)
+        iterations = np.zeros(count, dtype=np.intp)
+        return cls(C, decisions, np.empty(shape), np.empty(shape), solutions, iterations)
+
+    def count(self, fold: int, solution: Solution) -> None:
+        """Take note of a run that was about this fold."""
+        self.iterations[fold] = max(self.iterations[fold], solution.iterations)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every run ended by itself."""
+        return all(s.status.name not in ("INTERRUPTED", "TIME_LIMIT") for s in self.solutions)
+
+    def after(self, first: Solved) -> Solved:
+        """Return the same with the work of an earlier try at the same C."""
+        return replace(
+            self,
+            solutions=[*first.solutions, *self.solutions],
+            iterations=first.iterations + self.iterations,
+        )
+
+    @property
+    def passes(self) -> float:
+        """Passes over the data, summed over the runs; one of folds in lanes serves all of them."""
+        return float(sum(s.passes for s in self.solutions))
+
+
+class Engine(ABC):
+    """Solves all folds and classes at one C, starting from the C before."""
+
+    folds: Folds
+
+    @abstractmethod
+    def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
+        """Solve at C; from points that are feasible there, one a run, if they are given."""
+
+    @abstractmethod
+    def ratios(self, C: float) -> tuple[Vector, Vector]:
+        """Return ‖∇f(w; C)‖ / ‖∇f(0; C)‖ at the present weights, and max(min(n₊, n₋), 1)/n."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[tuple[int, int, Vector, float]]:
+        """Yield fold, place, weights and intercept of each weight vector, fold by fold."""
+
+    @abstractmethod
+    def restart(self, C: float, w: Vector, b: Vector) -> None:
+        """Go on from weights (folds, k, weights) and intercepts (folds, k) that were found at C."""
+
+    @abstractmethod
+    def step_back(self) -> None:
+        """Forget the latest C, whose solutions were not finished."""
+
+    def weights(self) -> tuple[Vector, Vector]:
+        """Return the present weights (folds, k, weights) and intercepts (folds, k)."""
+        shape = self.folds.shape
+        w, b = np.empty((*shape, self.folds.data.rows.weights)), np.empty(shape)
+        for fold, place, weights, intercept in self.lines():
+            w[fold, place], b[fold, place] = weights, intercept
+        return w, b
+
+    def mean_weights(self) -> tuple[Vector, Vector]:
+        """Return their means over the folds, (k, weights) and (k,); those are never in memory."""
+        count, lines = self.folds.shape
+        w, b = np.zeros((lines, self.folds.data.rows.weights)), np.zeros(lines)
+        for _, place, weights, intercept in self.lines():
+            w[place] += weights
+            b[place] += intercept
+        return w / count, b / count
+
+
+def minority(signed: Vector) -> Vector:
+    """Return max(min(n₊, n₋), 1)/n of each column of signed costs."""
+    plus, minus = (signed > 0.0).sum(axis=0), (signed < 0.0).sum(axis=0)
+    return np.maximum(np.minimum(plus, minus), 1) / np.maximum(plus + minus, 1)
+
+
+def relative(now: Vector, zero: Vector) -> Vector:
+    """Return now / zero, and zero where that is zero."""
+    return np.divide(now, zero, out=np.zeros_like(now), where=zero > 0.0)

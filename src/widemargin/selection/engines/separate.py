@@ -1,0 +1,158 @@
+"""The problems of a cross-validation one by one, each by any method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+from widemargin.problems.compressed_duals import CompressedDuals, residual_of
+from widemargin.problems.multiclass import both_classes, one_for_two
+from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.rules import JOINT, JointProblem, joint_problem
+from widemargin.run import Solution
+from widemargin.selection.continuation import Continuation
+from widemargin.selection.engines.base import Effort, Engine, Solved, minority
+from widemargin.selection.folds import Folds
+from widemargin.threads import in_threads
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Task(Continuation):
+    """A problem of one fold: a class against the rest, or all classes at once.
+
+    Attributes
+    ----------
+    fold : int
+    place : int
+        Place of its certificate among those of the fold.
+    """
+
+    fold: int = 0
+    place: int = 0
+
+    @property
+    def lines(self) -> slice:
+        """Which weight vectors of the fold it finds."""
+        joint = isinstance(self.unit, JOINT)
+        return slice(None) if joint else slice(self.place, self.place + 1)
+
+    @property
+    def found(self) -> Solution:
+        """The latest solution."""
+        assert self.solution is not None
+        return self.solution
+
+    def weights(self) -> tuple[Matrix, Vector]:
+        """Return the present weights and intercepts, a line each as ``coef_`` has them."""
+        return one_for_two(np.atleast_2d(self.found.w)), one_for_two(np.atleast_1d(self.found.b))
+
+
+@dataclass(eq=False)
+class Separate(Engine):
+    """Each fold and class a problem of its own, or each fold where classes are trained together.
+
+    By any method, in threads over one shared X.
+    """
+
+    folds: Folds
+    solver: str = "auto"
+    tasks: list[Task] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        folds = self.folds
+        for fold, (train, _) in enumerate(folds.splits):
+            data = folds.data.take(train)
+            units = (
+                [BinaryProblem.of(data, positive, folds.loss) for positive in data.positives]
+                if folds.rule == "ovr"
+                else [joint_problem(data, folds.rule)]
+            )
+            self.tasks += [
+                Task(unit, self.solver, fold=fold, place=place) for place, unit in enumerate(units)
+            ]
+
+    def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
+        """Solve at C, the problems in threads."""
+        given = [None] * len(self.tasks) if start is None else start
+        work = [
+            lambda t=t, p=p: t.solve(C, effort, p, t.place)
+            for t, p in zip(self.tasks, given, strict=True)
+        ]
+        solutions = list(in_threads(work, effort.threads, effort.interrupt))
+        solved = Solved.blank(C, self.folds, len(self.tasks) // self.folds.shape[0], solutions)
+        for task, solution in zip(self.tasks, solutions, strict=True):
+            rows = self.folds.data.rows.take(np.ascontiguousarray(self.folds.splits[task.fold][1]))
+            w, b = task.weights()
+            scores = [rows.scores(np.ascontiguousarray(line)) for line in w]
+            solved.decisions[task.fold][:, task.lines] = np.stack(scores, axis=1) + b
+            solved.primal[task.fold, task.place] = solution.certificate.primal
+            solved.dual[task.fold, task.place] = solution.certificate.dual
+            solved.count(task.fold, solution)
+        return solved
+
+    def ratios(self, C: float) -> tuple[Vector, Vector]:
+        """Return the (sub)gradients at C of the present weights, relative to those at zero."""
+        found = np.array([_ratio(task.unit.rescaled(C), task.found) for task in self.tasks])
+        return found[:, 0], found[:, 1]
+
+    def lines(self) -> Iterator[tuple[int, int, Vector, float]]:
+        """Yield the present weights and intercepts."""
+        for task in self.tasks:
+            for line, (w, b) in enumerate(zip(*task.weights(), strict=True)):
+                yield task.fold, task.place + line, w, b
+
+    def restart(self, C: float, w: Matrix, b: Vector) -> None:
+        """Go on from weights that were found at C."""
+        for task in self.tasks:
+            weights, shift = w[task.fold, task.lines].copy(), b[task.fold, task.lines].copy()
+            if isinstance(task.unit, JOINT):
+                task.restart(C, both_classes(weights), both_classes(shift))
+            else:
+                task.restart(C, weights[0], float(shift[0]))
+
+    def step_back(self) -> None:
+        """Forget the latest C."""
+        for task in self.tasks:
+            task.step_back()
+
+
+def _ratio(problem: BinaryProblem | JointProblem, found: Solution) -> tuple[float, float]:
+    """Return a subgradient relative to that at zero, and the share of the rarest class."""
+    if isinstance(problem, JOINT):
+        return _joint_ratio(problem, found)
+    now = problem.point_at(found.w, found.b)
+    zero = problem.point_at(np.zeros(problem.rows.weights), 0.0)
+    norms = []
+    for point in (now, zero):
+        gradient = point.w - problem.rows.combine(point.alpha, problem.y)
+        slope = float(point.alpha @ problem.y) if problem.free_intercept else 0.0
+        norms.append(np.sqrt(float(gradient @ gradient) + slope**2))
+    share = float(minority((problem.y * problem.cost)[:, None])[0])
+    return norms[0] / norms[1] if norms[1] > 0.0 else 0.0, share
+
+
+def _joint_ratio(problem: JointProblem, found: Solution) -> tuple[float, float]:
+    k, w, b = problem.classes, found.w, found.b
+    descent, slope = problem.descent_at_zero()
+    zero = float((descent**2).sum())
+    if isinstance(problem, MultinomialProblem):
+        now = sum(float((part**2).sum()) for part in problem.gradient_at(w, b))
+    else:
+        beta = CompressedDuals.of(problem.point_at(w, b).alpha)
+        gradient = w - problem.losses_and_combination(w, b, beta)[1][:, :k].T
+        now = float((gradient**2).sum())
+        if problem.free_intercept:
+            now += float((residual_of(beta, problem.label, k) ** 2).sum())
+    if problem.free_intercept:
+        zero += float((slope**2).sum())
+    counts = np.bincount(problem.label[problem.cost > 0.0], minlength=k)
+    share = max(int(counts.min()), 1) / max(int(counts.sum()), 1)
+    return float(np.sqrt(now / zero)) if zero > 0.0 else 0.0, share
