@@ -1,7 +1,7 @@
 """An independent statement of the problems, in plain numpy, that the tests judge by.
 
-Nothing here is taken from widemargin: the formulas are those of MATHEMATICS §1-2, on dense
-float64 data.
+Nothing here is taken from widemargin: the formulas are those of docs/theory/losses.md and
+docs/theory/duals_and_gap.md, on dense float64 data.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Oracle:
 
     def check(self, model: Any, tol: float, row: int = 0) -> tuple[float, float]:
         """Recompute P and D of a fitted model and hold it to tol; return them."""
-        w, b = model.coef_[row], float(model.intercept_[row])
+        w, b = model.coef_[row].astype(float), float(model.intercept_[row])
         alpha = model.dual_coef_[row] * self.y
         self.check_feasible(alpha)
         P, D = self.primal(w, b), self.dual(alpha)
@@ -156,18 +156,23 @@ class Oracle:
         assert -slack <= P - D, "weak duality: one of P and D is wrong"
         assert tol * P + slack >= P - D
         # What the model says of itself is what the data say.
-        assert abs(model.primal_[row] - P) <= slack
-        assert abs(model.dual_[row] - D) <= slack
+        allowed = slack + model.rounding_[row]
+        assert abs(model.primal_[row] - P) <= allowed
+        # The residual of a free intercept has its price, which only lowers the bound; it shows
+        # where a run was cut short, because little is known about the best intercept there.
+        cut_short = self.intercept is True and model.certificates_[row].relative_gap > 0.1
+        price = 1e-6 * abs(D) if cut_short else 0.0
+        assert -allowed - price <= model.dual_[row] - D <= allowed
         assert model.certificates_[row].relative_gap <= tol
         return P, D
 
 
 def estimator(loss: str, **arguments: Any) -> Any:
-    """The widemargin estimator of a loss."""
+    """The widemargin estimator of a loss, one class against the rest."""
     from widemargin import LinearSVC, LogisticRegression
 
     if loss == "logistic":
-        return LogisticRegression(**arguments)
+        return LogisticRegression(**{"multi_class": "ovr", **arguments})
     return LinearSVC(loss, **arguments)
 
 

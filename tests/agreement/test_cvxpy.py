@@ -1,4 +1,4 @@
-"""P and D against a generic convex solver that is given primal and dual as MATHEMATICS has them."""
+"""P and D against a generic convex solver that is given primal and dual as docs/theory has them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_we_predict_with_models_of_liblinear(tmp_path, data, bias, solver):
 
 def test_objective_of_their_model_is_close_to_ours(tmp_path):
     """What the last row of a model with a bias means, checked through the objective."""
-    from widemargin.cli.certify import problems_of
+    from widemargin.cli.certify import problems_of, training_set_of
 
     X, y = DATA["two classes"]
     dump_svmlight_file(X, y, str(tmp_path / "data.svm"), zero_based=False)
@@ -96,7 +96,7 @@ def test_objective_of_their_model_is_close_to_ours(tmp_path):
     ours = LinearSVC(tol=1e-10, fit_intercept="penalised", intercept_scaling=2.5).fit(X, y)
     values = []
     for model in (theirs, model_of(ours)):
-        ((problem, w, b),) = problems_of(model, X, y)
+        ((problem, w, b),) = problems_of(model, training_set_of(model, X, y))
         values.append(problem.primal_at(w, b))
     assert values[0] == pytest.approx(values[1], rel=1e-9)
     assert values[1] == pytest.approx(ours.certificate_.primal, rel=1e-12)

@@ -113,7 +113,7 @@ def test_refuses_what_it_cannot_judge() -> None:
         worst_case(model, oracle.X, oracle.y, -1.0)
     with pytest.raises(ValueError, match="norm must be 1, 2 or infinity; got True"):
         worst_case(model, oracle.X, oracle.y, 0.1, norm=True)
-    with pytest.raises(ValueError, match="does not know: 7"):
+    with pytest.raises(ValueError, match="label 7, which the model does not know"):
         worst_case(model, oracle.X, np.full(30, 7), 0.1)
     with pytest.raises(ValueError, match="features"):
         worst_case(model, oracle.X[:, :2], oracle.y, 0.1)

@@ -16,12 +16,16 @@ from widemargin import LinearSVC, LinearSVCCV, LogisticRegression, LogisticRegre
 
 def chooser(loss: str, **arguments: Any) -> Any:
     return (
-        LogisticRegressionCV(**arguments) if loss == "logistic" else LinearSVCCV(loss, **arguments)
+        LogisticRegressionCV(**{"Cs": None, "multi_class": "ovr", **arguments})
+        if loss == "logistic"
+        else LinearSVCCV(loss, **arguments)
     )
 
 
 def plain(loss: str, **arguments: Any) -> Any:
-    return LogisticRegression(**arguments) if loss == "logistic" else LinearSVC(loss, **arguments)
+    if loss == "logistic":
+        return LogisticRegression(multi_class="ovr", **arguments)
+    return LinearSVC(loss, **arguments)
 
 
 def error(loss: str, C: float, X: Any, y: Any, cv: Any, intercept: Any) -> float:

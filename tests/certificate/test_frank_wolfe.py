@@ -8,10 +8,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from oracle import MULTICLASS, layout
 from widemargin import LinearSVC
+from widemargin.auto.registry import choice_of
 from widemargin.data.gram import Gram
 from widemargin.methods.base import Settings
-from widemargin.methods.choose import choice_of
-from widemargin.methods.frank_wolfe import KernelFrankWolfe
+from widemargin.methods.published.frank_wolfe import KernelFrankWolfe
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.multiclass import RULES
 from widemargin.run import run
@@ -90,7 +90,7 @@ def test_the_method_knows_its_gap(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_stays_under_its_bound(rule: str) -> None:
-    """f(α_t) − f* ≤ 4nC²σ₁/t (CS) or 2nk(k−1)C²σ₁/t (WW): Theorem 1 of the paper."""
+    """f(α_t) − f* ≤ 4nC²σ₁/t (CS) or 2nk(k−1)C²σ₁/t (WW) (FW, theorem 1)."""
     task = problem(rule)
     best = run(task, choice_of("auto", type(task)), tol=1e-9, max_iter=50_000).certificate.dual
     n, k, C = task.labels.size, task.classes, float(task.cost.max())

@@ -21,7 +21,7 @@ from oracle import (
     layout,
     make_data,
 )
-from widemargin.methods.choose import solvers_for
+from widemargin.auto.registry import solvers_for
 from widemargin.problems.binary import BinaryProblem
 
 COSTS = (1e-3, 1.0, 1e3)
@@ -73,7 +73,7 @@ def test_named_solver(
     solver: str, loss: str, intercept: Any, C: float, tol: float, shape: str, name: str
 ) -> None:
     if solver == "dual_cd" and C == 1e3 and shape == "tall":
-        # Coordinate descent crawls where n >> d and C is large (MATHEMATICS §9): not its ground.
+        # Coordinate descent crawls where n >> d and C is large: not its ground.
         tol = 1e-2
     max_iter = 100_000 if solver == "dual_cd" else 1000
     fit_and_check(

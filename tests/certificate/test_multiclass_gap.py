@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from oracle import INTERCEPTS, LAYOUTS, layout
 from oracle_multiclass import RULES, MulticlassOracle, make_classes
 from widemargin import LinearSVC
+from widemargin.auto.registry import solvers_for
 from widemargin.data.rows import Rows
-from widemargin.methods.choose import solvers_for
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals, residual_of, without_residual
 from widemargin.problems.multiclass import MulticlassProblem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -21,8 +22,9 @@ def check(oracle: MulticlassOracle, model: LinearSVC) -> None:
     P, D = oracle.primal(*oracle.weights_of(model)), oracle.dual(oracle.beta_of(model))
     rounding = 1e-13 * float(oracle.c.sum())
     assert model.certificate_.relative_gap <= 1e-4
-    assert model.certificate_.primal == pytest.approx(P, rel=1e-10, abs=rounding)
-    assert model.certificate_.dual == pytest.approx(D, rel=1e-10, abs=rounding)
+    allowed = model.certificate_.rounding + 1e-10 * P + rounding
+    assert -rounding <= model.certificate_.primal - P <= allowed
+    assert -rounding <= D - model.certificate_.dual <= allowed
     assert -rounding <= P - D <= 1e-4 * P + rounding
 
 
@@ -62,7 +64,8 @@ def busy(rule: str, solver: str, **arguments: Any) -> tuple[LinearSVC, float]:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X, y)
+        with contextlib.suppress(KeyboardInterrupt):
+            model.fit(X, y)
     return model, time.process_time() - began
 
 

@@ -91,7 +91,7 @@ def test_dual_variables_move_on(loss: str, monkeypatch: pytest.MonkeyPatch) -> N
     settings = {"loss": loss, "solver": "dual_cd", "fit_intercept": False, "tol": 1e-3}
     moved = path(X, y, Cs, **settings)
     monkeypatch.setattr(
-        "widemargin.selection.path.dual_start",
+        "widemargin.selection.continuation.dual_start",
         lambda problem, C, last, before: C / last[0] * last[1],
     )
     scaled = path(X, y, Cs, **settings)
@@ -131,7 +131,7 @@ def test_a_path_over_a_problem() -> None:
     over = path(problem, Cs=[0.1, 1.0], tol=1e-8)
     same = path(X, y, [0.1, 1.0], loss="hinge", tol=1e-8)
     np.testing.assert_allclose(over.coefs, same.coefs, atol=1e-12)
-    with pytest.raises(ValueError, match="knows no classes"):
+    with pytest.raises(ValueError, match="has no classes"):
         over.predict(X)
 
 

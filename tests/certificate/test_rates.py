@@ -9,13 +9,13 @@ import pytest
 
 import oracle
 from widemargin import LinearSVC
+from widemargin.auto.registry import Named, choice_of
 from widemargin.data.rows import Rows
 from widemargin.methods.base import Settings
-from widemargin.methods.bmrm import BMRMLineSearch, BMRMQuadraticProgram
-from widemargin.methods.choose import Named, choice_of
-from widemargin.methods.dual_of_dual import DualOfDual
-from widemargin.methods.pragam import Pragam
-from widemargin.methods.simplex_qp import solve_simplex_qp
+from widemargin.methods.published._simplex_qp import solve_simplex_qp
+from widemargin.methods.published.bmrm import BMRMLineSearch, BMRMQuadraticProgram
+from widemargin.methods.published.dual_of_dual import DualOfDual
+from widemargin.methods.published.pragam import Pragam
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.run import run
@@ -72,7 +72,7 @@ def test_by_name_in_the_estimator(name: str, loss: str, tol: float) -> None:
 @pytest.mark.parametrize("name", ["pragam", "dual_of_dual", "pegasos"])
 def test_refuses_what_it_cannot_serve(name: str) -> None:
     task = problem("logistic", False)
-    with pytest.raises(ValueError, match=f"'{name}' serves the loss .* nearest solver"):
+    with pytest.raises(ValueError, match=f"'{name}' supports the loss .* nearest solver"):
         run(task, choice_of(name, BinaryProblem))
 
 
@@ -99,7 +99,7 @@ def test_pragam_stays_under_its_bound(adapt: bool, free: bool) -> None:
 
 @pytest.mark.parametrize("variant", [BMRMQuadraticProgram, BMRMLineSearch])
 def test_bmrm_stays_under_its_bound(variant: Any) -> None:
-    """ε_t < ε after log₂(J(0)/G²) + 8G²/ε − 4 steps, G ≥ every subgradient (Theorem 5, λ = 1)."""
+    """ε_t < ε after log₂(J(0)/G²) + 8G²/ε − 4 steps, G ≥ every subgradient (BMRM, theorem 5)."""
     task = problem("hinge", False, C=0.02)
     G2 = float(task.cost @ np.sqrt(task.rows.norms)) ** 2
     start = task.primal(np.zeros(task.rows.weights), 0.0, np.zeros(task.rows.count))

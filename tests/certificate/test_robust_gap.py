@@ -11,12 +11,12 @@ import pytest
 from oracle import LAYOUTS, layout
 from robust_oracle import RobustOracle, make_robust
 from widemargin import RobustSVC, RobustSVCCV
+from widemargin.auto.registry import Named
 from widemargin.data.rows import Rows
-from widemargin.methods.choose import Named
-from widemargin.methods.ippa import IPPA
-from widemargin.methods.isg import ISG
-from widemargin.methods.step_sizes import step_sizes
-from widemargin.methods.undecided import Undecided
+from widemargin.methods.interior.reduced_robust import ReducedInteriorPoint
+from widemargin.methods.published._step_sizes import step_sizes
+from widemargin.methods.published.ippa import IPPA
+from widemargin.methods.published.isg import ISG
 from widemargin.problems.certificate import Point
 from widemargin.problems.robust import RobustProblem
 from widemargin.run import Status, run
@@ -128,7 +128,7 @@ def test_sequences_reach_the_last_digits(solver: str, norm: float) -> None:
             tol=1e-8,
         ).fit(oracle.X, oracle.y)
         assert model.status_ == ["converged"]
-        assert "undecided" in model.solver_
+        assert "reduced_interior_point" in model.solver_
         oracle.check(model, 1e-8)
         assert abs(model.primal_[0] - oracle.optimum()) <= 2e-8
 
@@ -144,7 +144,7 @@ def test_wrong_decisions_are_taken_back(norm: float) -> None:
         )
         problem, optimum = problem_of(oracle), oracle.optimum()
         warm = problem.point_at(random.normal(size=6), float(random.normal()))
-        solution = run(problem, Named(Undecided()), tol=1e-8, warm=warm)
+        solution = run(problem, Named(ReducedInteriorPoint()), tol=1e-8, warm=warm)
         assert solution.status is Status.CONVERGED
         assert abs(solution.certificate.primal - optimum) <= 2e-8 * max(1.0, optimum)
         assert all(r.dual <= optimum + 1e-8 <= r.primal + 2e-8 for r in solution.trace)
@@ -196,7 +196,7 @@ def test_cross_validation_chooses_the_best_radius() -> None:
     means = model.scores_.mean(axis=1)
     assert model.radius_ == model.radii_[np.argmax(means)]
     assert model.best_score_ == means.max()
-    assert model.stopped_ == "all radii were looked at"
+    assert model.stopped_ == "all radii were tried"
     direct = RobustSVC(model.radius_, label_cost=1.0).fit(oracle.X, oracle.y)
     np.testing.assert_array_equal(model.coef_, direct.coef_)
     threads = RobustSVCCV(radii=[0.01, 0.1, 1.0, 5.0], label_cost=1.0, cv=4, n_jobs=2)
@@ -228,7 +228,7 @@ def test_refusals() -> None:
         ({"label_cost": 0.0}, "label_cost must be a positive number"),
         ({"norm": 3}, "norm must be 1, 2 or infinity"),
         ({"l2": np.inf}, "l2 must be a finite number"),
-        ({"solver": "newton"}, "does not serve robust problems"),
+        ({"solver": "newton"}, "does not support robust problems"),
         ({"solver": "nothing"}, "solver must be one of"),
         ({"radius": 0.0, "solver": "ippa"}, "needs a positive radius or l2"),
         ({"fit_intercept": "penalised"}, "fit_intercept must be True or False"),

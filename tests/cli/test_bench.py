@@ -11,11 +11,11 @@ import pytest
 
 import oracle
 from widemargin import dump_svmlight
+from widemargin.benchmark import compare
+from widemargin.benchmark.compare import Measurement
+from widemargin.benchmark.rivals import rivals
+from widemargin.benchmark.tasks import Examples, find_examples
 from widemargin.cli.main import main
-from widemargin.laboratory import compare
-from widemargin.laboratory.compare import Measurement
-from widemargin.laboratory.rivals import rivals
-from widemargin.laboratory.tasks import Examples, find_examples
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_figures_can_be_drawn(folder: Path) -> None:
 def test_a_method_that_refuses_is_reported_and_the_others_run(folder: Path) -> None:
     result = compare("logistic", ["two"], ["pragam", "newton"], until=1e-3, folder=str(folder))
     assert result.methods("two") == ["newton"]
-    assert "serves the loss 'hinge'" in result.failures["two", "pragam"]
+    assert "supports the loss 'hinge'" in result.failures["two", "pragam"]
 
 
 def test_what_cannot_be_done_is_said_at_once(

@@ -18,7 +18,7 @@ def test_curves_are_written(run_json, folder):
 def test_nothing_ran(run, folder):
     code, _, errors = run(*ARGUMENTS, "--problem", "squared_hinge", "--methods", "pragam")
     assert code == 2
-    assert "serves the loss 'hinge'" in errors
+    assert "supports the loss 'hinge'" in errors
     assert "no method ran" in errors
     assert not (folder / "bench").exists()
 
@@ -29,12 +29,12 @@ def test_the_output_folder_is_made_first(run, folder, monkeypatch):
     def never(*arguments, **named):
         pytest.fail("it ran, though nothing can be written")
 
-    monkeypatch.setattr("widemargin.laboratory.compare", never)
+    monkeypatch.setattr("widemargin.benchmark.compare", never)
     assert run(*ARGUMENTS, "--output", "taken")[0] == 2
 
 
 def test_ctrl_c(run, folder, monkeypatch):
-    from widemargin.laboratory import compare
+    from widemargin.benchmark import compare
 
     def interrupted(*arguments, **named):
         def tell(data, method, round, record):
@@ -43,7 +43,7 @@ def test_ctrl_c(run, folder, monkeypatch):
 
         return compare(*arguments, **{**named, "tell": tell})
 
-    monkeypatch.setattr("widemargin.laboratory.compare", interrupted)
+    monkeypatch.setattr("widemargin.benchmark.compare", interrupted)
     code, _, errors = run(*ARGUMENTS, "--methods", "dual_cd,pragam,bmrm_qp")
     assert code == 1
     assert "interrupted" in errors

@@ -40,6 +40,38 @@ def test_our_models_pass(run_json, loss, intercept):
     assert problem["relative_gap"] <= 1e-5
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("intercept", ["exact", "penalised", "none"])
+def test_exactly(run_json, loss, intercept):
+    """The bounds are those of exact arithmetic, rounded outwards."""
+    options = ("--loss", loss, "--intercept", intercept, "--multi-class", "ovr")
+    run_json("train", "iris.csv", "a.model", *options)
+    code, plain = run_json("certify", "a.model", "iris.csv", "--tol", 1e-4)
+    assert code == 0
+    assert not plain["exact"]
+    code, exact = run_json("certify", "a.model", "iris.csv", "--tol", 2e-4, "--exact")
+    assert code == 0
+    assert exact["exact"]
+    for before, now in zip(plain["problems"], exact["problems"], strict=True):
+        assert now["primal"] == pytest.approx(before["primal"], rel=1e-13)
+        assert now["dual"] <= now["primal"]
+        assert now["relative_gap"] <= 2e-4
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "cancer.svm"])
+@pytest.mark.parametrize(
+    "rule",
+    [("--loss", "hinge", "--multi-class", "crammer_singer"), ("--loss", "logistic")],
+    ids=["Crammer-Singer", "multinomial"],
+)
+def test_exactly_and_jointly(run, run_json, data, rule):
+    run_json("train", data, "a.model", *rule)
+    code, result = run_json("certify", "a.model", data, "--tol", 2e-4, "--exact")
+    assert code == 0
+    assert result["problems"][0]["relative_gap"] <= 2e-4
+    assert "proven in exact arithmetic" in run("certify", "a.model", data, "--exact")[1]
+
+
 def test_a_worse_model_fails_with_bounds_on_how_much_worse(run_json):
     X, y = cancer()
     best = LinearSVC("hinge", fit_intercept=False, tol=1e-8).fit(X, y)
@@ -95,7 +127,7 @@ def test_liblinear_text_without_the_program(run, run_json):
     save_liblinear(LinearSVC("hinge", fit_intercept="penalised", tol=1e-6).fit(X, y), "a.model")
     code, _, err = run("certify", "a.model", "cancer.svm")
     assert code == 2
-    assert "a.model does not say with which C it was trained: give -C" in err
+    assert "a.model does not contain the C it was trained with: pass -C" in err
     code, result = run_json("certify", "a.model", "cancer.svm", "-C", 1, "--tol", 1e-4)
     assert code == 0
     assert (result["loss"], result["intercept"]) == ("hinge", "penalised")
@@ -194,7 +226,7 @@ def test_csv_keeps_names_and_strings(run, folder):
     assert first == "5.1,3.5,1.4,0.2,setosa"
     code, _, err = run("convert", "iris.csv", "c.svm")
     assert code == 2
-    assert "LIBSVM's format has numbers for labels; these are text" in err
+    assert "LIBSVM's format needs numbers as labels; these are text" in err
     np.testing.assert_array_equal(
         np.loadtxt(folder / "c.csv", delimiter=",", skiprows=1, usecols=range(4)),
         load_iris().data,

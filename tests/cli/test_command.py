@@ -63,14 +63,17 @@ BAD_FILES = {
     "short.csv": ("1,2,0\n1,2\n", "short.csv:2:1: there are 2 cells, the first line has 3"),
     "label.csv": ("1,2,a\n1,2,\n", "label.csv:2:3: the label is empty"),
     "mixed.csv": ("1,2,a\n3,4,b\n1,2,7\n", "mixed.csv:3:3: the label '7' is a number, unlike"),
-    "header.csv": ("0,1,y\n1,2,3\n4,5,6\n", "if the first line holds names, say --header yes"),
+    "header.csv": (
+        "0,1,y\n1,2,3\n4,5,6\n",
+        "if the first line holds column names, pass --header yes",
+    ),
     "empty.csv": ("", "empty.csv: the file is empty"),
     "only.csv": ("a,b,y\n", "only.csv: there are no examples in the file"),
     "twice.csv": ("a,a,y\n1,2,3\n", "twice.csv:1:1: two columns are called 'a'"),
     "thin.csv": ("y\n1\n2\n", "thin.csv:1:1: there is no column besides the label"),
     "one.csv": ("1,2,3\n4,5,3\n", "only one class"),
     "binary.csv": ("\0\1\2", "binary.csv:1:1: the file is not text"),
-    "bad.csv.gz": ("no gzip", "bad.csv.gz: the file cannot be unpacked"),
+    "bad.csv.gz": ("no gzip", "bad.csv.gz: the file cannot be decompressed"),
     "bad.parquet": ("no parquet", "bad.parquet: not a usable Parquet file"),
     "bad.svm": ("1 1:x\n", "bad.svm"),
     "empty.svm": ("", "empty.svm"),
@@ -109,9 +112,12 @@ REFUSALS = {
         "names the class 9, which is not in the data",
     ),
     "negative weight": (["train", "iris.svm", "--class-weight", "1=-2"], "positive weight"),
-    "weight twice": (["train", "iris.svm", "--class-weight", "1=2", "1.0=3"], "twice"),
+    "weight twice": (["train", "iris.svm", "--class-weight", "1=2,1.0=3"], "twice"),
     "scaling": (["train", "iris.svm", "--intercept-scaling", "2"], "needs --intercept penalised"),
-    "not a model": (["predict", "iris.svm", "iris.csv"], "neither a widemargin model nor one of"),
+    "not a model": (
+        ["predict", "iris.svm", "iris.csv"],
+        "neither a widemargin nor a LIBLINEAR model",
+    ),
 }
 
 
@@ -132,7 +138,7 @@ def test_wrong_features_and_probabilities(run, folder):
     (folder / "narrow.csv").write_text("1,2,3\n4,5,6\n")
     code, _, err = run("predict", "narrow.csv", "a.model")
     assert code == 2
-    assert "X has 2 features, but the model was trained on 4" in err
+    assert "narrow.csv has 2 features, the model has 4" in err
     (folder / "other.csv").write_text("sl,sw,pl,width,species\n1,2,3,4,setosa\n")
     code, _, err = run("predict", "other.csv", "a.model")
     assert code == 2
@@ -160,17 +166,101 @@ def test_parquet_refusals(run, folder):
         assert code == 2
         return err
 
-    assert "row 2, column 'x': there is no value" in refused({"x": [1.0, None], "y": [0, 1]})
+    assert "row 2, column 'x': the value is missing" in refused({"x": [1.0, None], "y": [0, 1]})
     assert "row 1, column 'x': nan is not finite" in refused({"x": [np.nan, 1.0], "y": [0, 1]})
-    assert "column 'x' holds string, not numbers" in refused({"x": ["a", "b"], "y": [0, 1]})
-    assert "row 1, column 'y': there is no value" in refused({"x": [1, 2], "y": [None, "b"]})
+    assert "column 'x' contains string, not numbers" in refused({"x": ["a", "b"], "y": [0, 1]})
+    assert "row 1, column 'y': the value is missing" in refused({"x": [1, 2], "y": [None, "b"]})
     assert "there is no column besides the label" in refused({"y": [0, 1]})
 
 
-def test_traceback_on_request(run, monkeypatch):
-    monkeypatch.setenv("WIDEMARGIN_TRACEBACK", "1")
-    with pytest.raises(FileNotFoundError):
-        main(["train", "none.svm"])
+@pytest.mark.parametrize("way", ["variable", "option"])
+def test_traceback_on_request(run, monkeypatch, way):
+    if way == "variable":
+        monkeypatch.setenv("WIDEMARGIN_TRACEBACK", "1")
+    code, _, err = run("train", "none.svm", *(["--debug"] if way == "option" else []))
+    assert code == 2
+    assert "Traceback (most recent call last)" in err
+    assert err.endswith("widemargin: none.svm: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("dual above\n primal"), IndexError("3"), KeyError(1)]
+)
+def test_an_internal_error_is_one_line_and_code_3(run, folder, monkeypatch, error):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr("widemargin.estimators.linear_svc.LinearSVC.fit", broken)
+    code, out, err = run("train", "iris.svm", "a.model")
+    assert (code, out) == (3, "")
+    assert err.count("\n") == 1
+    assert err.startswith(f"widemargin: internal error: {type(error).__name__}: ")
+    assert "this is a bug in widemargin: please report it, with the output of --debug" in err
+    assert "written" not in err
+    code, _, err = run("train", "iris.svm", "a.model", "--debug")
+    assert code == 3
+    assert "in broken" in err
+
+
+def test_an_internal_error_after_writing_names_the_file(run, folder, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("no report")
+
+    monkeypatch.setattr("widemargin.cli.train._report", broken)
+    code, _, err = run("train", "iris.svm", "a.model")
+    assert code == 3
+    assert "a.model had been written" in err
+    assert load_model("a.model").status == ("converged",) * 3
+
+
+def test_interrupt_after_writing_says_so(run, folder, monkeypatch):
+    """Also where a file of that name was there before."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("widemargin.cli.train._report", interrupted)
+    for _ in range(2):
+        code, _, err = run("train", "iris.svm", "a.model")
+        assert code == 1
+        assert err == "widemargin: interrupted after a.model had been written\n"
+    monkeypatch.setattr("widemargin.cli.training.read_data", interrupted)
+    code, _, err = run("train", "iris.svm", "a.model")
+    assert (code, err) == (130, "widemargin: interrupted; nothing was written\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "wide.svm", "out"],
+        ["train", "wide.svm", "out", "--format", "liblinear"],
+        ["convert", "wide.svm", "out", "--to", "csv"],
+        ["convert", "wide.svm", "out", "--to", "parquet"],
+        ["convert", "wide.svm", "out", "--to", "svm"],
+    ],
+)
+def test_a_full_disk_names_the_file(folder, arguments):
+    """A limit on the size of files stands for the disk."""
+    import resource
+
+    random = np.random.default_rng(0)
+    lines = [
+        f"{i % 2} " + " ".join(f"{j + 1}:{random.random()}" for j in range(900)) for i in range(9)
+    ]
+    (folder / "wide.svm").write_text("\n".join(lines) + "\n")
+    (folder / "out").write_text("before")
+
+    def limited():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    process = command(*arguments, preexec_fn=limited)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert err == "widemargin: out: File too large\n"
+    assert (folder / "out").read_text() == "before"
+    assert not list(folder.glob(".out*"))
 
 
 def test_interrupt_with_nothing_written(run, folder, monkeypatch):

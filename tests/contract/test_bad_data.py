@@ -44,6 +44,18 @@ DATA: dict[str, tuple[Any, Any, Any, str]] = {
         None,
         "row 4 of X is so long that its squared norm overflows; scale the features",
     ),
+    "sum overflows": (
+        np.full((20, 3), 5e153),
+        y,
+        None,
+        "the sum of squares of X overflows; scale the features",
+    ),
+    "too wide": (
+        sp.csr_matrix((np.ones(20), np.full(20, 2**61), np.arange(21)), shape=(20, 2**62)),
+        y,
+        None,
+        "X has 4611686018427387904 features: weights for them fit into no memory",
+    ),
     "words": (np.full((20, 3), "a"), y, None, "could not convert string to float: "),
     "complex": (X + 1j, y, None, "Complex data not supported"),
     "missing in a frame": (pd.DataFrame({"a": [1.0, None] * 10}), y, None, "Input X contains NaN."),

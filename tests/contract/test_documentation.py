@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import sklearn
 
 import widemargin
-from widemargin.cli.main import main, parser
-from widemargin.methods.choose import HANDOVERS, METHODS
+from widemargin.auto.registry import METHODS, SEQUENCES
+from widemargin.cli.main import main, parsed
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -121,7 +122,7 @@ def test_command_lines_parse(page: Path) -> None:
     for arguments in commands(page):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             try:
-                parser().parse_args(arguments)
+                parsed(arguments)
             except SystemExit:
                 pytest.fail(f"widemargin {shlex.join(arguments)}: {errors.getvalue()}")
 
@@ -149,7 +150,7 @@ def solvers_in_the_table(page: str) -> list[str]:
 
 
 def test_every_solver_is_in_the_tables() -> None:
-    every = {*METHODS, *HANDOVERS}
+    every = {*METHODS, *SEQUENCES}
     assert sorted(solvers_in_the_table("docs/guide/which_solver.md")) == sorted(every)
     assert {"dual_cd", "newton"} <= set(solvers_in_the_table("README.md")) <= every
 
@@ -174,3 +175,15 @@ def test_links_between_pages_have_targets() -> None:
             assert made or ":" in target or (page.parent / target).exists(), (
                 f"{name_of(page)} links to {target}, which is not there"
             )
+
+
+def test_tables_of_arguments_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a change: ``python docs/_extensions/argument_tables.py``."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    tables = importlib.import_module("argument_tables")
+    text = tables.PAGE.read_text(encoding="utf-8")
+    for name in tables.CLASSES:
+        for argument in inspect.signature(tables.theirs(name)).parameters:
+            assert argument in inspect.signature(getattr(widemargin, name)).parameters
+    if sklearn.__version__.startswith("1.9."):
+        assert tables.page(text) == text

@@ -1,4 +1,4 @@
-"""Ctrl-C, in a process of its own: fit comes back with the best point, and can go on from there."""
+"""Ctrl-C, in a process of its own: fit keeps the best point, raises, and can go on from there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ y = np.argmax(X[:, :classes] + random.normal(size=(n, classes)), axis=1)
 model = estimator(loss, C=100.0, solver=solver, tol=1e-15, max_iter=10**9, warm_start=True,
                   n_jobs=n_jobs)
 print("ready", flush=True)
-model.fit(X, y)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt as stop:
+    assert "because it was interrupted" in str(stop), str(stop)
+else:
+    raise AssertionError("Ctrl-C was lost")
 print(json.dumps({{"came back": time.monotonic()}}), flush=True)
 first = dict(status=model.status_, primal=model.primal_.tolist(), dual=model.dual_.tolist(),
              gap=[c.relative_gap for c in model.certificates_])
@@ -71,16 +76,17 @@ def check(arguments: tuple[Any, ...], delay: float) -> None:
     # The promise is 0.5 s; the slack is for a machine that does other things.
     assert seconds < 2.0
     assert "interrupted" in first["status"]
-    assert set(first["status"]) <= {"interrupted", "converged"}
+    # A class may be done by then, as far as double precision can prove it.
+    assert set(first["status"]) <= {"interrupted", "converged", "stalled"}
     for P, D in zip(first["primal"], first["dual"], strict=True):
         assert 0.0 < P < float("inf")
         assert -float("inf") < D <= P * (1.0 + 1e-12)
-    # It goes on from there.
+    # It goes on from there, up to what bounds on rounding may differ by.
     for before, at_start, after in zip(
         first["gap"], second["first_gap"], second["gap"], strict=True
     ):
-        assert at_start <= before * (1.0 + 1e-9) + 1e-15
-        assert after <= before * (1.0 + 1e-9) + 1e-15
+        assert at_start <= before * (1.0 + 1e-9) + 1e-9
+        assert after <= before * (1.0 + 1e-9) + 1e-9
 
 
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)

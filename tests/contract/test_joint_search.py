@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from oracle_multiclass import RULES, make_classes
 from widemargin import LinearSVC, LinearSVCCV, load_model, save_model
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.selection.stopping import smallest_joint_C
 
 GRID = [0.01, 0.1, 1.0]
@@ -103,7 +103,7 @@ def test_two_classes_are_the_binary_hinge_at_twice_the_C(rule: str) -> None:
 def test_automatic_search_and_going_on(rule: str) -> None:
     X, y = make_classes(90, 3, 3, seed=6)
     model = chooser(rule, Cs=None, cv=2, search_tol=0.5, time_limit=20.0).fit(X, y)
-    start = smallest_joint_C(Rows.of(X), y, np.ones(90), 3, rule)
+    start = smallest_joint_C(TrainingSet.of(X, y), rule)
     assert model.Cs_[0] == start
     np.testing.assert_allclose(model.Cs_[1:] / model.Cs_[:-1], 2.0)
     seen = model.Cs_
@@ -125,7 +125,7 @@ def test_smallest_C(rule: str) -> None:
             W[j] -= share * x
     scores = X @ W.T
     margins = scores[np.arange(60), y] - scores.min(axis=1)
-    C = smallest_joint_C(Rows.of(X), y, weight, 4, rule)
+    C = smallest_joint_C(TrainingSet.of(X, y, weight), rule)
     assert C * margins.max() <= 1.0 < 2.0 * C * margins.max()
 
 

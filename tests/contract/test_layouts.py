@@ -115,7 +115,13 @@ def test_same_problem_in_every_layout(name: str, loss: str) -> None:
     X, y = make_data("tall", density=0.4, seed=22)
     model = estimator(loss, tol=1e-9).fit(layout(X, name), y)
     reference = estimator(loss, tol=1e-9).fit(X, y)
-    assert model.coef_.dtype == np.float64
+    single = "float32" in name
+    # Rounding to float32 keeps even this tolerance where the loss is smooth.
+    if single and loss != "hinge":
+        assert model.coef_.dtype == model.intercept_.dtype == np.float32
+    if not single:
+        assert model.coef_.dtype == model.intercept_.dtype == np.float64
+    assert model.certificate_.relative_gap <= 1e-9
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=2e-4)
 
 

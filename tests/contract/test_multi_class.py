@@ -32,12 +32,12 @@ def rule(request: pytest.FixtureRequest) -> str:
 REFUSED = {
     "name": ({"multi_class": "all"}, "multi_class must be one of 'ovr', 'weston_watkins', "),
     "loss": ({"loss": "squared_hinge"}, "needs loss='hinge'; got loss='squared_hinge'"),
-    "jobs": ({"n_jobs": 2}, "n_jobs has a meaning only with multi_class='ovr'"),
-    "solver": ({"solver": "newton"}, "solver 'newton' does not serve multiclass problems; those"),
-    "binary solver": ({"multi_class": "ovr", "solver": "shark"}, "does not serve binary problems"),
+    "jobs": ({"n_jobs": 2}, "n_jobs is for multi_class='ovr'"),
+    "solver": ({"solver": "newton"}, "solver 'newton' does not support multiclass problems; those"),
+    "binary": ({"multi_class": "ovr", "solver": "shark"}, "does not support binary problems"),
     "shark": (
         {"multi_class": "crammer_singer", "solver": "shark"},
-        "'block_dual_cd' and 'walrus' serve 'crammer_singer'",
+        "'block_dual_cd' and 'walrus' support 'crammer_singer'",
     ),
 }
 
@@ -104,7 +104,7 @@ def test_model_files(rule: str, k: int, tmp_path: Path) -> None:
     back.set_params(warm_start=True).fit(X, y)
     assert back.certificate_.relative_gap <= 1e-4
     if rule == "weston_watkins" and k > 2:
-        with pytest.raises(ValueError, match="no model of Weston and Watkins"):
+        with pytest.raises(ValueError, match="no Weston-Watkins model"):
             save_liblinear(model, tmp_path / "text.model")
         return
     save_liblinear(model, tmp_path / "text.model")
@@ -139,14 +139,14 @@ def test_command(rule: str, intercept: str, tmp_path: Path, capsys: Any) -> None
     ("arguments", "message"),
     [
         (["--multi-class", "weston_watkins"], "--multi-class weston_watkins needs --loss hinge"),
-        (["--multi-class", "crammer_singer", "--loss", "hinge", "-j", "2"], "-j has no meaning"),
+        (["--multi-class", "crammer_singer", "--loss", "hinge", "-j", "2"], "-j cannot be used"),
         (
             ["--multi-class", "weston_watkins", "--loss", "hinge", "--format", "liblinear"],
-            "no model of Weston and Watkins",
+            "no Weston-Watkins model",
         ),
         (
             ["--multi-class", "crammer_singer", "--loss", "hinge", "--solver", "shark"],
-            "solver 'shark' serves multi_class='weston_watkins' only",
+            "solver 'shark' supports multi_class='weston_watkins' only",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_command_refuses(arguments: list[str], message: str, tmp_path: Path, cap
 def test_command_refuses_shark_before_it_reads(tmp_path: Path, capsys: Any) -> None:
     arguments = ["--multi-class", "crammer_singer", "--loss", "hinge", "--solver", "shark"]
     assert main(["train", str(tmp_path / "missing"), str(tmp_path / "a.model"), *arguments]) == 2
-    assert "solver 'shark' serves" in capsys.readouterr().err
+    assert "solver 'shark' supports" in capsys.readouterr().err
 
 
 def test_command_with_one_job_and_two_classes_for_liblinear(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ SCRIPT = """
 import sys, numpy as np, widemargin
 sys.path.insert(0, {folder!r})
 from oracle import LOSSES, estimator, make_data, layout
-assert widemargin.kernels_in_use() == {variant!r}
+assert widemargin.instruction_set_in_use() == {variant!r}
 out = {{}}
 for loss in LOSSES:
     for shape in ("tall", "wide"):
@@ -117,15 +117,15 @@ np.savez(sys.argv[1], **out)
 
 def test_kernels_agree(tmp_path: Any) -> None:
     """Every variant that this CPU runs gives the same answers to the tolerance asked for."""
-    assert set(widemargin.available_kernels()) <= {"avx2", "baseline"}
-    assert "baseline" in widemargin.available_kernels()
+    assert set(widemargin.available_instruction_sets()) <= {"avx2", "baseline"}
+    assert "baseline" in widemargin.available_instruction_sets()
     answers = {}
-    for variant in widemargin.available_kernels():
+    for variant in widemargin.available_instruction_sets():
         script = SCRIPT.format(folder=os.path.dirname(os.path.dirname(__file__)), variant=variant)
         path = tmp_path / f"{variant}.npz"
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", script, str(path)],
-            env={**os.environ, "WIDEMARGIN_KERNELS": variant},
+            env={**os.environ, "WIDEMARGIN_INSTRUCTION_SET": variant},
             check=True,
             timeout=120,
         )
@@ -140,12 +140,13 @@ def test_kernels_agree(tmp_path: Any) -> None:
 def test_unknown_kernels_are_refused() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from widemargin import LinearSVC"],
-        env={**os.environ, "WIDEMARGIN_KERNELS": "avx1024"},
+        env={**os.environ, "WIDEMARGIN_INSTRUCTION_SET": "avx1024"},
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode != 0
     assert (
-        "ImportError: WIDEMARGIN_KERNELS='avx1024' cannot be used here; available: " in done.stderr
+        "ImportError: WIDEMARGIN_INSTRUCTION_SET='avx1024' cannot be used here; available: "
+        in done.stderr
     )

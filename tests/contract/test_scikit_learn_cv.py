@@ -37,7 +37,7 @@ def test_scikit_learn_check(estimator: Any, check: Any) -> None:
 
 def chooser(loss: str, **arguments: Any) -> Any:
     if loss == "logistic":
-        return LogisticRegressionCV(**arguments)
+        return LogisticRegressionCV(**{"Cs": None, **arguments})
     return LinearSVCCV(loss, **arguments)
 
 
@@ -63,7 +63,7 @@ def test_scores_are_those_of_fits_on_the_folds(loss: str, intercept: Any) -> Non
             for C in GRID
         ]
     )
-    np.testing.assert_allclose(model.scores_, expected, atol=1e-12)
+    np.testing.assert_allclose(model.path_["scores"], expected, atol=1e-12)
     means = expected.mean(axis=1)
     assert GRID[int(np.argmax(means))] == model.C_
     assert model.best_score_ == pytest.approx(means.max())
@@ -76,8 +76,9 @@ def test_several_classes(loss: str) -> None:
     X, y = load_iris(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]
     model = chooser(loss, Cs=GRID, cv=3, search_tol=1e-5).fit(X, names)
-    final = plain(loss, C=model.C_, tol=1e-4).fit(X, names)
-    assert model.path_["primal"].shape == (4, 3, 3)
+    final = plain(loss, C=model.C, tol=1e-4).fit(X, names)
+    # The logistic loss trains all classes at once.
+    assert model.path_["primal"].shape == (4, 3, 1 if loss == "logistic" else 3)
     np.testing.assert_array_equal(model.predict(X), final.predict(X))
     assert model.certificate_.relative_gap <= 1e-4
 
@@ -91,7 +92,7 @@ def test_named_scorers_and_callables_agree() -> None:
     ):
         one = LogisticRegressionCV(GRID, cv=3, scoring=named).fit(X, y)
         other = LogisticRegressionCV(GRID, cv=3, scoring=function).fit(X, y)
-        np.testing.assert_allclose(one.scores_, other.scores_, rtol=1e-10)
+        np.testing.assert_allclose(one.path_["scores"], other.path_["scores"], rtol=1e-10)
 
 
 def test_a_scorer_that_needs_probabilities_is_refused_for_svms() -> None:
@@ -106,11 +107,11 @@ def test_groups_and_splitters() -> None:
     model = LinearSVCCV(Cs=GRID, cv=GroupKFold(4)).fit(X, y, groups=groups)
     expected = list(GroupKFold(4).split(X, y, groups))
     given = LinearSVCCV(Cs=GRID, cv=expected).fit(X, y)
-    np.testing.assert_array_equal(model.scores_, given.scores_)
+    np.testing.assert_array_equal(model.path_["scores"], given.path_["scores"])
     few = LinearSVCCV(Cs=GRID, cv=ShuffleSplit(7, test_size=0.3, random_state=0)).fit(X, y)
-    assert few.scores_.shape == (4, 7)
+    assert few.path_["scores"].shape == (4, 7)
     many = LogisticRegressionCV(GRID, cv=30).fit(X, y)
-    assert many.scores_.shape == (4, 30)
+    assert many.path_["scores"].shape == (4, 30)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -123,7 +124,7 @@ def test_a_weight_of_two_is_the_row_twice(loss: str) -> None:
     again = [(np.flatnonzero(fold[rows] != f), np.flatnonzero(fold[rows] == f)) for f in range(4)]
     weighted = chooser(loss, Cs=GRID, cv=splits, search_tol=1e-6).fit(X, y, sample_weight=weight)
     repeated = chooser(loss, Cs=GRID, cv=again, search_tol=1e-6).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.scores_, repeated.scores_, atol=1e-12)
+    np.testing.assert_allclose(weighted.path_["scores"], repeated.path_["scores"], atol=1e-12)
     assert weighted.C_ == repeated.C_
 
 
@@ -135,7 +136,7 @@ def test_threads_change_nothing(loss: str, classes: int) -> None:
     X = X + np.random.default_rng(0).normal(size=X.shape)
     models = [chooser(loss, Cs=GRID, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3)]
     for model in models[1:]:
-        np.testing.assert_array_equal(model.scores_, models[0].scores_)
+        np.testing.assert_array_equal(model.path_["scores"], models[0].path_["scores"])
         np.testing.assert_array_equal(model.fold_coef_, models[0].fold_coef_)
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
 
@@ -144,7 +145,7 @@ def test_sparse_equals_dense() -> None:
     X, y = make_data((200, 30), density=0.2)
     dense = LogisticRegressionCV(GRID, search_tol=1e-5).fit(X, y)
     sparse = LogisticRegressionCV(GRID, search_tol=1e-5).fit(sp.csr_array(X), y)
-    np.testing.assert_allclose(sparse.scores_, dense.scores_, atol=1e-12)
+    np.testing.assert_allclose(sparse.path_["scores"], dense.path_["scores"], atol=1e-12)
 
 
 def test_pipeline_pickle_clone() -> None:

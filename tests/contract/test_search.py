@@ -11,21 +11,23 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 from oracle import LOSSES, make_data
 from widemargin import LinearSVCCV, LogisticRegressionCV
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.losses import LOSSES as KINDS
 from widemargin.selection.stopping import GradientRule, smallest_C
 
 
 def chooser(loss: str, **arguments: Any) -> Any:
     return (
-        LogisticRegressionCV(**arguments) if loss == "logistic" else LinearSVCCV(loss, **arguments)
+        LogisticRegressionCV(**{"Cs": None, **arguments})
+        if loss == "logistic"
+        else LinearSVCCV(loss, **arguments)
     )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_smallest_C(loss: str) -> None:
     X, y = make_data((100, 5))
-    C = smallest_C(Rows.of(X), y, np.ones(100), KINDS[loss])
+    C = smallest_C(TrainingSet.of(X, y), 1, KINDS[loss])
     assert np.log2(C) == int(np.log2(C))
     if loss == "hinge":
         margins = y * (X @ (X.T @ y))
@@ -50,18 +52,18 @@ def test_automatic_search(loss: str, intercept: bool) -> None:
     X, y = make_data((300, 5))
     model = chooser(loss, fit_intercept=intercept).fit(X, y)
     np.testing.assert_allclose(model.Cs_[1:] / model.Cs_[:-1], 2.0)
-    assert model.Cs_[0] == smallest_C(Rows.of(X), y, np.ones(300), KINDS[loss])
+    assert model.Cs_[0] == smallest_C(TrainingSet.of(X, y), 1, KINDS[loss])
     assert model.Cs_[-1] <= 1024.0
     if model.Cs_[-1] < 1024.0:
         assert "gradient rule" in model.stopped_
-    assert model.best_score_ == model.scores_.mean(axis=1).max()
+    assert model.best_score_ == model.path_["scores"].mean(axis=1).max()
 
 
 def test_primal_and_dual_search_agree() -> None:
     X, y = make_data((200, 6))
     primal = LogisticRegressionCV([0.1, 1.0, 10.0], solver="newton", search_tol=1e-6).fit(X, y)
     dual = LogisticRegressionCV([0.1, 1.0, 10.0], solver="dual_cd", search_tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(primal.scores_, dual.scores_, atol=1e-12)
+    np.testing.assert_allclose(primal.path_["scores"], dual.path_["scores"], atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -100,7 +102,7 @@ def test_time_limit_keeps_what_is_done() -> None:
     model = LogisticRegressionCV(2.0 ** np.arange(-10, 11, 0.05), time_limit=0.15).fit(X, y)
     assert 1 <= model.Cs_.size < 400
     assert model.stopped_ == "the time limit was reached"
-    assert np.isfinite(model.scores_).all()
+    assert np.isfinite(model.path_["scores"]).all()
 
 
 def test_ties_go_to_the_smallest_C() -> None:

@@ -149,7 +149,7 @@ template <class Rows>
 void check_classes(const Rows& rows, const checks::Plain& X, std::int64_t classes) {
   checks::Random random(11);
   const std::int64_t stride = wm::padded_classes(classes);
-  CHECK(stride >= classes && stride < classes + wm::lane_count);
+  CHECK(stride >= classes && stride < classes + wm::vector_length);
   const std::vector<double> W = random.vector(X.width * stride), start = random.vector(stride);
   const std::vector<double> delta = random.vector(stride);
   const std::vector<std::int32_t> chosen{0, static_cast<std::int32_t>(classes - 1)};

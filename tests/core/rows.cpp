@@ -49,7 +49,7 @@ TEST(views_of_every_layout) {
     checks::for_csr<double, std::int32_t>(n, d, density, visit);
     checks::for_csr<double, std::int64_t>(n, d, density, visit);
   };
-  // Around the widths at which loops over lanes end and begin.
+  // Around the widths at which loops over vectors end and begin.
   for (const std::int64_t width : {1, 3, 4, 5, 7, 8, 15, 16, 17, 33, 67}) all(5, width, 0.6);
   all(9, 40, 0.0);
   all(9, 40, 1.0);

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from widemargin import available_kernels
+from widemargin import available_instruction_sets
 
 HERE = Path(__file__).parent
 
@@ -42,7 +42,9 @@ def values_of(output: str) -> dict[str, float]:
 
 
 def test_both_builds(programs: Path) -> None:
-    outputs = {kernels: run(programs / f"core_test_{kernels}") for kernels in available_kernels()}
+    outputs = {
+        kernels: run(programs / f"core_test_{kernels}") for kernels in available_instruction_sets()
+    }
     for output in outputs.values():
         assert " tests, 0 failed checks" in output
     plain = values_of(outputs["baseline"])

@@ -38,6 +38,6 @@ def test_best_rate(name: str) -> None:
     published = max(float(row[key]) for key in ("dual_best_cv", "primal_best_cv") if row[key])
     X, y = load_svmlight(str(path))
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
-    model = LogisticRegressionCV(fit_intercept=False, cv=cv, search_tol=1e-3).fit(X, y)
+    model = LogisticRegressionCV(None, fit_intercept=False, cv=cv, search_tol=1e-3).fit(X, y)
     assert 100.0 * model.best_score_ >= published - 0.5
     np.testing.assert_allclose(model.Cs_[1:] / model.Cs_[:-1], 2.0)

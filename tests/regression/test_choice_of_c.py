@@ -13,7 +13,9 @@ from widemargin import LinearSVCCV, LogisticRegressionCV, path
 
 def chooser(loss: str, **arguments: Any) -> Any:
     return (
-        LogisticRegressionCV(**arguments) if loss == "logistic" else LinearSVCCV(loss, **arguments)
+        LogisticRegressionCV(**{"Cs": None, **arguments})
+        if loss == "logistic"
+        else LinearSVCCV(loss, **arguments)
     )
 
 
@@ -44,7 +46,7 @@ def test_masks_and_negative_indices(solver: str) -> None:
         LinearSVCCV(Cs=[1.0], cv=cv, solver=solver).fit(X, y) for cv in (plain, masks, behind)
     ]
     for other in models[1:]:
-        np.testing.assert_array_equal(other.scores_, models[0].scores_)
+        np.testing.assert_array_equal(other.path_["scores"], models[0].path_["scores"])
         np.testing.assert_array_equal(other.fold_coef_, models[0].fold_coef_)
 
 
@@ -150,9 +152,9 @@ def test_going_on_with_a_grid_looks_at_the_grid() -> None:
 def test_going_on_without_time_keeps_what_was_seen() -> None:
     X, y = make_data((4000, 40))
     model = LogisticRegressionCV([0.1, 1.0], search_tol=0.1).fit(X, y)
-    scores = model.scores_
+    scores = model.path_["scores"]
     model.set_params(time_limit=1e-6).continue_search(X, y, tol=1e-12)
-    np.testing.assert_array_equal(model.scores_, scores)
+    np.testing.assert_array_equal(model.path_["scores"], scores)
     assert model.Cs_.tolist() == [0.1, 1.0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from widemargin.data.rows import Rows
 from widemargin.methods.base import Settings
-from widemargin.methods.dual_cd import DualCD
+from widemargin.methods.coordinate.dual_cd import DualCD
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 
@@ -25,4 +25,4 @@ def test_weights_follow_the_dual_variables(loss: str, free: bool) -> None:
         method.advance(state)
         combination = X.T @ (state.alpha * y)
         np.testing.assert_allclose(state.w, combination, atol=1e-9 * np.abs(combination).max())
-        assert state.residual == pytest.approx(state.alpha @ y, abs=1e-9 * state.alpha.sum())
+        assert state.sweeps.residual == pytest.approx(state.alpha @ y, abs=1e-9 * state.alpha.sum())

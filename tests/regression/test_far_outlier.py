@@ -16,7 +16,7 @@ def test_far_outlier() -> None:
     y[0] = 0
     model = LogisticRegression(solver="dual_cd", C=1.0, tol=1e-6, fit_intercept=False).fit(X, y)
     assert model.status_ == ["converged"]
-    assert model.n_iter_[0] < 300
+    assert np.max(model.n_iter_) < 300
 
 
 def test_no_gradient_at_all() -> None:

@@ -8,8 +8,8 @@ import pytest
 from widemargin.data.gram import Gram
 from widemargin.data.rows import Rows
 from widemargin.methods.base import Settings
-from widemargin.methods.dual_of_dual import KernelDualOfDual
-from widemargin.methods.pragam import Pragam
+from widemargin.methods.published.dual_of_dual import KernelDualOfDual
+from widemargin.methods.published.pragam import Pragam
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.losses import HINGE, SQUARED_HINGE

@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from widemargin import LinearSVC
-from widemargin.blas import one_blas_thread
+from widemargin.linalg.blas import one_blas_thread
 
 
 def threads() -> list[int]:

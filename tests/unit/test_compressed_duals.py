@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 from widemargin.problems.compressed_duals import CompressedDuals, residual_of, without_residual
 
 

@@ -61,7 +61,7 @@ def test_liblinear_exact_intercept_is_a_constant_feature(path):
 )
 def test_liblinear_has_only_integer_labels(path, classes):
     model = LinearModel(np.ones((1, 2)), np.zeros(1), np.array(classes), "hinge")
-    with pytest.raises(ModelFormatError, match="LIBLINEAR's labels are integers of 32 bits"):
+    with pytest.raises(ModelFormatError, match="LIBLINEAR's labels are 32-bit integers"):
         save_liblinear(model, path)
     assert not path.exists()
 
@@ -86,15 +86,23 @@ def test_crammer_singer_of_two_classes_has_two_columns(path):
 
 MALFORMED = {
     "empty": ("", None, "the file is empty"),
-    "foreign": ("hello\n", 1, "this is not a model of LIBLINEAR"),
+    "foreign": ("hello\n", 1, "this is not a LIBLINEAR model"),
     "unknown key": (LIBLINEAR_TWO.replace("nr_class", "classes"), 2, "unknown text"),
     "twice": ("solver_type L2R_LR\n" + LIBLINEAR_TWO, 2, "solver_type occurs twice"),
     "solver": (LIBLINEAR_TWO.replace("L2R_L1LOSS", "L9"), 1, "is not a solver_type of LIBLINEAR"),
     "regression": (
         LIBLINEAR_TWO.replace("L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVR"),
         1,
-        "L2R_L2LOSS_SVR is not a classifier",
+        "models of the kind L2R_L2LOSS_SVR are not supported: only classifiers are",
     ),
+    **{
+        f"no labels in {kind}": (
+            f"solver_type {kind}\nnr_class 2\nnr_feature 1\nbias -1\nw\n1 \n",
+            1,
+            f"models of the kind {kind} are not supported: only classifiers are",
+        )
+        for kind in ("L2R_L2LOSS_SVR", "ONECLASS_SVM")
+    },
     "one class": (LIBLINEAR_TWO.replace("nr_class 2", "nr_class 1"), 2, "at least two classes"),
     "class count": (LIBLINEAR_TWO.replace("nr_class 2", "nr_class x"), 2, "nr_class cannot be 'x'"),
     "too few labels": (LIBLINEAR_TWO.replace("3 -1", "3"), 3, "there are 1 labels, but nr_class"),
@@ -112,7 +120,7 @@ MALFORMED = {
     "columns": (
         LIBLINEAR_THREE.replace("-0.902", "1 -0.902"),
         9,
-        "there should be 3 weights on the line, there are 4",
+        "the line should have 3 weights and has 4",
     ),
 }
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import LOSSES, alpha_at, curvature_at, dual_term, value
-from widemargin.kernels import core
+from widemargin.data.rows import Rows
+from widemargin.instruction_sets import core
+from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES as OURS
 
 SMOOTH = ("squared_hinge", "logistic")
@@ -286,7 +288,8 @@ def test_proximal_move() -> None:
     center = cost * random.random(n)
     before, direction = random.normal(size=n), random.normal(size=n)
     scores, slopes = before.copy(), direction.copy()
-    core.proximal_move(y, cost, center, h, scores, b, slopes, slope_b, step)
+    problem = BinaryProblem(Rows.of(np.ones((n, 1))), y, cost, OURS["hinge"], True)
+    problem.core.proximal_move(center, h, scores, b, slopes, slope_b, step)
     free = center + (1.0 - y * (before + b)) * cost / h
     inside = (free > 0.0) & (free < cost)
     assert inside.any()
@@ -307,3 +310,30 @@ def test_the_entropy_loses_no_digits_near_its_ends(share: float, c: float, upper
     expected = -(low * np.log(low / c) + (c - low) * np.log1p(-low / c)) if low > 0.0 else 0.0
     found = OURS["logistic"].dual_total(np.array([alpha]), np.array([c]))
     assert found == pytest.approx(expected, rel=1e-13, abs=1e-290)
+
+
+def test_what_a_loss_says_about_itself_is_true(loss: str) -> None:
+    traits = OURS[loss]
+    m = np.linspace(-3.0, 3.0, 61)
+    assert traits.slope_at_zero == alpha_at(loss, np.zeros(1), ONE)[0]
+    assert traits.bounded == (alpha_at(loss, np.array([-50.0]), ONE)[0] <= 1.0)
+    assert traits.sparse == (alpha_at(loss, np.array([2.0]), ONE)[0] == 0.0)
+    assert traits.smooth == (loss in SMOOTH)
+    alpha, q = np.linspace(0.0, 0.9, 10), traits.dual_quadratic
+    terms = dual_term(loss, alpha, np.ones(10))
+    assert (q is not None) == np.allclose(np.diff(terms, 3), 0.0, atol=1e-12)
+    if q is not None:
+        np.testing.assert_allclose(terms, alpha - 0.5 * q * alpha**2)
+    if traits.smooth:
+        levels = np.unique(curvature_at(loss, m, np.ones_like(m)))
+        assert (traits.curvature_level is not None) == (levels.size == 2)
+        assert traits.curvature_level in (None, levels[-1])
+        # The most that α can change for a change of the margin.
+        assert traits.stiffness == pytest.approx(levels[-1])
+    else:
+        assert traits.curvature_level is None
+
+
+def test_unknown_losses_have_no_description() -> None:
+    with pytest.raises(ValueError, match="unknown loss 'huber'"):
+        core.loss_traits("huber")

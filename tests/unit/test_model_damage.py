@@ -38,6 +38,8 @@ def path(tmp_path):
         ({"primal": np.zeros(4)}, "primal has shape"),
         ({"feature_names": ("a",)}, "1 names for 2 features"),
         ({"loss": 3}, "must be strings"),
+        ({"status": ("converged",) * 2}, "status has 2 entries for 1 problems"),
+        ({"status": (3,)}, "status must be strings"),
     ],
 )
 def test_inconsistent_models_are_refused(changes, message):
@@ -93,23 +95,23 @@ DAMAGES = {
     "pickle": (lambda c: pickle.dumps({"a": 1}), "this is not a widemargin model"),
     "newer": (
         lambda c: c[:8] + struct.pack("<I", 99) + c[12:],
-        "the model has schema 99; this version of widemargin reads schema 1: install a newer one",
+        "the model has schema 99; this widemargin reads schema 1: install a newer one",
     ),
-    "magic only": (lambda c: c[:8], "the file is cut short: it ends after 8 bytes"),
-    "preamble cut": (lambda c: c[:20], "the file is cut short: it ends after 20 bytes"),
-    "half": (lambda c: c[: len(c) // 2], "the file is cut short: it has"),
-    "last byte gone": (lambda c: c[:-1], "the file is cut short: it has"),
-    "too long": (lambda c: c + b"x", "the file is damaged: it should have"),
-    "header bit": (lambda c: flip(c, 40), "the file is damaged: its checksum does not match"),
-    "array bit": (lambda c: flip(c, -60), "the file is damaged: its checksum does not match"),
-    "checksum bit": (lambda c: flip(c, -1), "the file is damaged: its checksum does not match"),
+    "magic only": (lambda c: c[:8], "the file is truncated: it ends after 8 bytes"),
+    "preamble cut": (lambda c: c[:20], "the file is truncated: it ends after 20 bytes"),
+    "half": (lambda c: c[: len(c) // 2], "the file is truncated: it has"),
+    "last byte gone": (lambda c: c[:-1], "the file is truncated: it has"),
+    "too long": (lambda c: c + b"x", "the file is corrupt: it should have"),
+    "header bit": (lambda c: flip(c, 40), "the file is corrupt: its checksum does not match"),
+    "array bit": (lambda c: flip(c, -60), "the file is corrupt: its checksum does not match"),
+    "checksum bit": (lambda c: flip(c, -1), "the file is corrupt: its checksum does not match"),
     "header length": (
         lambda c: c[:12] + struct.pack("<I", 2**31) + c[16:],
-        "the file is damaged: it should have",
+        "the file is corrupt: it should have",
     ),
     "no arrays": (
         lambda c: rebuilt(c, lambda h: h.pop("arrays")),
-        "the file's content makes no sense: 'arrays'",
+        "the file's content is invalid: 'arrays'",
     ),
     "huge array": (
         lambda c: rebuilt(c, lambda h: h["arrays"][0].update(shape=[2**40, 2**40])),
@@ -117,13 +119,13 @@ DAMAGES = {
     ),
     "object array": (
         lambda c: rebuilt(c, lambda h: h["arrays"][0].update(dtype="|O")),
-        "makes no sense: array 'coef' of '|O'",
+        "is invalid: array 'coef' of '|O'",
     ),
     "unknown field": (
         lambda c: rebuilt(c, lambda h: h.update(colour="red")),
-        "makes no sense",
+        "is invalid",
     ),
-    "wrong type": (lambda c: rebuilt(c, lambda h: h.update(C="one")), "makes no sense"),
+    "wrong type": (lambda c: rebuilt(c, lambda h: h.update(C="one")), "is invalid"),
 }
 
 

@@ -11,13 +11,13 @@ from numpy.testing import assert_allclose
 
 from oracle_multiclass import RULES, MulticlassOracle, make_classes
 from widemargin import LinearSVC
+from widemargin.auto.registry import choice_of
 from widemargin.data.rows import Rows
-from widemargin.kernels import core
-from widemargin.methods.auto_multiclass import AutoMulticlass
+from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings
-from widemargin.methods.block_dual_cd import BlockDualCD
-from widemargin.methods.block_state import BlockState
-from widemargin.methods.multiclass_newton import MulticlassNewton
+from widemargin.methods.coordinate._block_state import BlockState
+from widemargin.methods.coordinate.block_dual_cd import BlockDualCD
+from widemargin.methods.newton.multiclass import MulticlassNewton
 from widemargin.problems.compressed_duals import residual_of
 from widemargin.problems.multiclass import MulticlassProblem
 
@@ -60,8 +60,9 @@ def test_auto_counts_rows_that_hold_nothing() -> None:
     label = (np.arange(9000) % 3).astype(np.int32)
     X = sp.csr_array((np.ones(30), (np.arange(30), np.arange(30) % 2)), shape=(9000, 2))
     many = MulticlassProblem(Rows.of(X), label, np.ones(9000), 3, "weston_watkins", False)
-    assert AutoMulticlass().first(many, None, 1e-4).name == "block_dual_cd"
-    assert AutoMulticlass().first(problem(), None, 1e-4).name == "proximal_newton"
+    assert choice_of("auto", MulticlassProblem).first(many, None, 1e-4).name == "block_dual_cd"
+    few = MulticlassProblem(Rows.of(X[:30]), label[:30], np.ones(30), 3, "weston_watkins", False)
+    assert choice_of("auto", MulticlassProblem).first(few, None, 1e-4).name == "proximal_newton"
 
 
 def test_newton_refuses_what_does_not_fit_into_memory() -> None:
@@ -102,16 +103,7 @@ def test_search_refuses_the_trail_of_another_problem() -> None:
     case = problem()
     state = BlockState.at(case, None, Settings(tol=1e-3, seed=0), costly=1.0)
     with pytest.raises(ValueError, match="another problem"):
-        case.core.extrapolate(
-            state.duals,
-            state.weights,
-            state.residual,
-            state.b,
-            state.rho,
-            state.members,
-            state.active,
-            core.BlockTrail(3, 4, case.rows.weights, 2, 1, 0),
-        )
+        state.sweeps.extrapolate(core.BlockTrail(3, 4, case.rows.weights, 2, 1, 0))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -123,12 +115,10 @@ def test_searches_keep_the_weights_of_the_duals_and_lower_the_objective(
     state = BlockDualCD().start(case, None, Settings(tol=1e-9, seed=0))
     shares = []
     for _ in range(12):
-        state.trail.set_span(state.members, state.active)
-        state.sweep(partial(BlockDualCD()._visit, state, False))
-        state.active = core.compact(state.members, state.active)
+        state.sweeps.set_span(state.trail)
+        state.sweep(partial(state.sweeps.sweep, state.visits_per_call, False))
         before = lagrangian(state)
-        iterate = state.duals, state.weights, state.residual, state.b, state.rho
-        shares.append(case.core.extrapolate(*iterate, state.members, state.active, state.trail))
+        shares.append(state.sweeps.extrapolate(state.trail))
         assert lagrangian(state) <= before + 1e-12 * abs(before)
         beta = state.beta()
         nothing = np.zeros((case.classes, case.rows.weights))

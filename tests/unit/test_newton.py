@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from oracle import Oracle
+from widemargin.auto.machine import MACHINE
+from widemargin.auto.registry import choice_of
 from widemargin.data.rows import Rows
 from widemargin.methods.base import Settings
-from widemargin.methods.choose import choice_of
-from widemargin.methods.newton import Newton
+from widemargin.methods.newton.newton import Newton
+from widemargin.methods.newton.proximal_newton import ProximalNewton
+from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.run import Status, run
@@ -84,7 +89,8 @@ def test_every_step_of_the_opening_is_an_answer(loss: str, free: bool) -> None:
 def test_both_beginnings_end_at_the_optimum(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(0.0, loss, True)
     swept = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
-    monkeypatch.setattr("widemargin.methods.newton.MANY_PER_WEIGHT", 0)
+    sampling = replace(MACHINE, many_rows=0)
+    monkeypatch.setattr("widemargin.methods.newton.newton.MACHINE", sampling)
     sampled = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
     rounding = 1e-12 * sampled.certificate.primal
     assert swept.certificate.dual <= sampled.certificate.primal + rounding
@@ -94,12 +100,25 @@ def test_both_beginnings_end_at_the_optimum(loss: str, monkeypatch: pytest.Monke
 def test_work_before_a_handover_is_counted() -> None:
     """Passes go on counting when another method takes over."""
     random = np.random.default_rng(2)
-    X = random.standard_normal((4000, 30))
-    y = np.where(X[:, 0] + random.standard_normal(4000) > 0.0, 1.0, -1.0)
-    problem = BinaryProblem(Rows.of(X), y, np.full(4000, 10.0), LOSSES["hinge"], False)
+    X = random.standard_normal((900, 300))
+    y = np.where(X[:, 0] + random.standard_normal(900) > 0.0, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(900, 10.0), LOSSES["hinge"], False)
     solution = run(problem, choice_of("auto", BinaryProblem), tol=1e-6)
-    assert {record.method for record in solution.trace} == {"dual_cd", "proximal_newton"}
+    assert {record.method for record in solution.trace} == {"dual_cd", "interior_point"}
     passes = [record.passes for record in solution.trace]
     assert passes[0] > 3.0
     assert passes == sorted(passes)
     assert solution.passes == passes[-1] > passes[0]
+
+
+def test_passes_grow_with_every_step_on_the_factor_of_the_rows() -> None:
+    """An inner pass reads n² values, one over the data n·d; forming X Xᵀ takes n/2 passes."""
+    n, d = 40, 100
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(n, d)), np.where(np.arange(n) % 2, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(n, 1.0), LOSSES["hinge"], False)
+    method = RowSpace(ProximalNewton())
+    state = method.start(problem, None, Settings(1e-6, 0))
+    for steps in range(3):
+        assert state.passes == pytest.approx(0.5 * n + steps * 2.0 * n / d)
+        method.advance(state)

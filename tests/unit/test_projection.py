@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 
 
 def project(a: np.ndarray, sign: np.ndarray, upper: np.ndarray) -> np.ndarray:

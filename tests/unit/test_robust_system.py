@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from robust_oracle import make_robust
 from widemargin import RobustSVC
+from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
-from widemargin.methods import robust_interior_point
-from widemargin.methods.heaviest_rows import HeaviestRows
-from widemargin.methods.norm_cones import CONES, RoundCone
-from widemargin.methods.robust_system import FactorisedSystem, IterativeSystem
+from widemargin.methods.interior import robust as robust_interior_point
+from widemargin.methods.interior._norm_cones import CONES, RoundCone
+from widemargin.methods.interior._robust_preconditioner import HeaviestRows
+from widemargin.methods.interior._robust_system import FactorisedSystem, IterativeSystem
 from widemargin.problems.robust import RobustProblem
 
 NORMS = (1.0, 2.0, np.inf)
@@ -95,7 +97,7 @@ def test_heaviest_rows_are_solved_exactly(l2: float, intercept: bool) -> None:
 @pytest.mark.parametrize("norm", NORMS)
 def test_many_weights(norm: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a matrix that must not be formed, the interior point proves four digits all the same."""
-    monkeypatch.setattr(robust_interior_point, "LARGEST_SYSTEM", 10)
+    monkeypatch.setattr(robust_interior_point, "MACHINE", replace(MACHINE, largest_robust=10))
     for label_cost, l2, intercept in itertools.product((1.0, np.inf), (0.0, 0.5), (False, True)):
         oracle = make_robust(
             (60, 90), norm=norm, label_cost=label_cost, l2=l2, intercept=intercept, radius=0.3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from oracle import LAYOUTS, layout
+from widemargin.auto.machine import MACHINE
 from widemargin.data import rows as rows_module
+from widemargin.data import work
 from widemargin.data.rows import Rows, as_rows_array
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 
 SHAPES = [(1, 1), (3, 17), (40, 5), (37, 33), (25, 70)]
 
@@ -106,7 +109,7 @@ def test_work_in_pieces(name: str, density: float, monkeypatch: pytest.MonkeyPat
     whole = Rows.of(layout(X, name))
     h, w = np.random.default_rng(2).random(200), np.random.default_rng(3).normal(size=30)
     expected = whole.scores(w), whole.combine(h), whole.gram(h, True)
-    monkeypatch.setattr(rows_module, "_ENTRIES_PER_CALL", 40)
+    monkeypatch.setattr(rows_module, "MACHINE", replace(MACHINE, call=50.0))
     calls = []
     rows = Rows(whole.view, lambda: calls.append(1))
     np.testing.assert_array_equal(rows.scores(w), expected[0])
@@ -122,9 +125,9 @@ def test_large_gram(
     name: str, blas: bool, free: bool, constant: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wider than a tile and not a multiple of one; more rows than one block for BLAS."""
-    if not blas:
-        monkeypatch.setattr(rows_module, "_BLAS_SIDE", 10_000)
-    monkeypatch.setattr(rows_module, "_BLAS_ROWS", 64)
+    machine = replace(MACHINE, blas_side=96 if blas else 10_000, blas_rows=64)
+    monkeypatch.setattr(rows_module, "MACHINE", machine)
+    monkeypatch.setattr(work, "MACHINE", machine)
     X = matrix((150, 203), 0.6)
     h = np.random.default_rng(4).random(150)
     h[::3] = 0.0

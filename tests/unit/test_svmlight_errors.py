@@ -97,9 +97,9 @@ def test_last_index_of_a_file_that_turns_out_to_count_from_zero():
         ({"zero_based": "no"}, ValueError, "zero_based must be True, False or 'auto', not 'no'"),
         ({"zero_based": 1}, ValueError, "zero_based must be True, False or 'auto', not 1"),
         ({"n_features": -1}, ValueError, "n_features must be at least 0, not -1"),
-        ({"n_features": 2.0}, TypeError, "n_features must be a whole number, not 2.0"),
+        ({"n_features": 2.0}, TypeError, "n_features must be an integer, not 2.0"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1, not 0"),
-        ({"n_threads": "2"}, TypeError, "n_threads must be a whole number, not '2'"),
+        ({"n_threads": "2"}, TypeError, "n_threads must be an integer, not '2'"),
         ({"dtype": np.int32}, ValueError, "dtype must be float64 or float32, not int32"),
     ],
 )

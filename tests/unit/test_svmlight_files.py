@@ -12,7 +12,7 @@ import pytest
 from svmlight_text import PACK, assert_same, random_text
 from widemargin.data.errors import DataFormatError
 from widemargin.data.svmlight import load_svmlight
-from widemargin.kernels import core
+from widemargin.instruction_sets import core
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_packed_file_cut_short(tmp_path, suffix):
     path = tmp_path / f"data.svm{suffix}"
     packed = PACK[suffix](random_text(np.random.default_rng(0), rows=2000))
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(DataFormatError, match=r"data\.svm\.\w+: the \w+ file is cut short") as info:
+    with pytest.raises(DataFormatError, match=r"data\.svm\.\w+: the \w+ file is truncated") as info:
         load_svmlight(path)
     assert info.value.path == str(path)
     assert info.value.line is None

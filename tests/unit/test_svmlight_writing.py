@@ -2,6 +2,7 @@
 
 import os
 import stat
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from svmlight_text import PACK, assert_same, loads
+from widemargin.auto.machine import MACHINE
 from widemargin.data.svmlight import dump_svmlight, load_svmlight
 
 
@@ -68,7 +70,8 @@ def test_writes_other_number_types(dtype):
 
 
 def test_writes_long_data_in_blocks(monkeypatch):
-    monkeypatch.setattr("widemargin.data.svmlight._BLOCK_ENTRIES", 100)
+    machine = replace(MACHINE, call=100.0 * MACHINE.written_value)
+    monkeypatch.setattr("widemargin.data.svmlight.MACHINE", machine)
     X = sp.random(500, 40, 0.3, "csr", random_state=0)
     for matrix in (X, X.toarray()):
         file = BytesIO()
@@ -100,17 +103,21 @@ def test_scikit_learn_reads_what_is_written():
     ("arguments", "options", "message"),
     [
         (([1, 2], [1, 2]), {}, "X must have two dimensions, not 1"),
-        (([["a"]], [1]), {}, "X must hold numbers of at most 64 bits, not <U1"),
-        (([[1]], ["a"]), {}, "y must hold numbers of at most 64 bits, not <U1"),
-        (([[1j]], [1]), {}, "X must hold numbers of at most 64 bits, not complex128"),
-        (([[2**53 + 1]], [1]), {}, "X holds int64 numbers that float64 cannot hold"),
-        (([[1]], [1, 2]), {}, "y must have shape (1,), one label a row, not (2,)"),
-        (([[1]], [[1]]), {}, "y must have shape (1,), one label a row, not (1, 1)"),
-        (([[1]], [np.nan]), {}, "y holds NaN or infinity"),
-        (([[1], [np.inf]], [1, 1]), {}, "X holds NaN or infinity in rows 0 to 1"),
-        (([[1]], [1]), {"query_id": [0.5]}, "query_id must hold whole numbers of at most 64 bits"),
-        (([[1]], [1]), {"query_id": [1, 2]}, "query_id must have shape (1,), one a row, not (2,)"),
-        (([[1]], [1]), {"comment": "a\0"}, "comment must not hold a null character"),
+        (([["a"]], [1]), {}, "X must contain numbers of at most 64 bits, not <U1"),
+        (([[1]], ["a"]), {}, "y must contain numbers of at most 64 bits, not <U1"),
+        (([[1j]], [1]), {}, "X must contain numbers of at most 64 bits, not complex128"),
+        (([[2**53 + 1]], [1]), {}, "X contains int64 numbers that float64 cannot represent"),
+        (([[1]], [1, 2]), {}, "y must have shape (1,), one label per row, not (2,)"),
+        (([[1]], [[1]]), {}, "y must have shape (1,), one label per row, not (1, 1)"),
+        (([[1]], [np.nan]), {}, "y contains NaN or infinity"),
+        (([[1], [np.inf]], [1, 1]), {}, "X contains NaN or infinity in rows 0 to 1"),
+        (([[1]], [1]), {"query_id": [0.5]}, "query_id must contain integers of at most 64 bits"),
+        (
+            ([[1]], [1]),
+            {"query_id": [1, 2]},
+            "query_id must have shape (1,), one per row, not (2,)",
+        ),
+        (([[1]], [1]), {"comment": "a\0"}, "comment must not contain a null character"),
     ],
 )
 def test_bad_data_is_not_written(tmp_path, arguments, options, message):

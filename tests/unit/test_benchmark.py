@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from widemargin.laboratory import compare
-from widemargin.laboratory.probe import Probed
-from widemargin.laboratory.tasks import Examples, make_task
-from widemargin.methods.choose import choice_of
+from widemargin.auto.registry import choice_of
+from widemargin.benchmark import compare
+from widemargin.benchmark.probe import Probed
+from widemargin.benchmark.tasks import Examples, make_task
 from widemargin.run import run
 
 
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_the_comparison_and_keeps_what_there_is() -> None:
 def test_what_is_refused_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     result = compare("squared_hinge", [examples()], ["pragam", "dual_cd"], until=1e-2)
     assert result.methods("toy") == ["dual_cd"]
-    assert "serves the loss 'hinge'" in result.failures["toy", "pragam"]
+    assert "supports the loss 'hinge'" in result.failures["toy", "pragam"]
     assert not result.interrupted
 
     # Any other error is nobody's refusal.

@@ -9,13 +9,15 @@ import pytest
 from sklearn.datasets import load_iris
 
 from oracle import LOSSES, make_data
-from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOSSES as KINDS
-from widemargin.selection.between import HeldOut, between
-from widemargin.selection.folds import Effort, Engine, Folds, StackedFolds
+from widemargin.selection.engines.base import Effort, Engine
+from widemargin.selection.engines.fold_lanes import FoldLanes
+from widemargin.selection.engines.separate import Separate
+from widemargin.selection.error_bounds import HeldOut, between
+from widemargin.selection.folds import Folds
 from widemargin.selection.knots import knot_of
-from widemargin.selection.separate_folds import SeparateFolds
 
 EXACT = Effort(1e-12, 100_000, None, 0, 1, Interrupt())
 ROUGH = Effort(1e-3, 100_000, None, 0, 1, Interrupt())
@@ -27,13 +29,12 @@ def engine_of(loss: str, classes: int, dtype: Any = np.float64) -> Engine:
         X = X + 0.3 * np.random.default_rng(0).normal(size=X.shape)
     else:
         X, y = load_iris(return_X_y=True)
-    codes = np.unique(y, return_inverse=True)[1]
     fold = np.arange(y.size) % 3
     splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
     weight = np.random.default_rng(1).uniform(0.0, 2.0, y.size)
-    rows = Rows.of(np.ascontiguousarray(X, dtype=dtype))
-    folds = Folds(rows, np.unique(y), codes, splits, weight, "balanced", KINDS[loss], False)
-    return StackedFolds(folds) if KINDS[loss].smooth else SeparateFolds(folds)
+    data = TrainingSet.of(X.astype(dtype), y, weight, class_weight="balanced")
+    folds = Folds(data, splits, KINDS[loss])
+    return FoldLanes(folds) if KINDS[loss].smooth else Separate(folds)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -1,0 +1,132 @@
+"""Logistic regression without a penalty: the bound holds, and separable classes are recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin import LogisticRegression, load_model, model_of, save_model
+from widemargin.data.training_set import TrainingSet
+from widemargin.problems.certificate import Point
+from widemargin.problems.losses import LOGISTIC
+from widemargin.problems.unpenalised import UnpenalisedProblem
+
+
+def noisy(seed: int, n: int = 120, d: int = 4) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d)) * np.geomspace(0.1, 30.0, d) + 2.0
+    y = (X @ random.normal(size=d) / 10.0 + 2.0 * random.normal(size=n) > 0.0).astype(int)
+    return X, y
+
+
+def optimum(X: Any, y: Any, weight: Any, intercept: bool) -> float:
+    """Minimise with scipy, columns scaled."""
+    Z = np.column_stack([X / X.std(axis=0), np.ones(y.size)]) if intercept else X / X.std(axis=0)
+    signs = 2.0 * y - 1.0
+
+    def value(v: Any) -> tuple[float, Any]:
+        margins = signs * (Z @ v)
+        slope = -signs * weight / (1.0 + np.exp(margins))
+        return float(weight @ np.logaddexp(0.0, -margins)), Z.T @ slope
+
+    start = np.zeros(Z.shape[1])
+    found = minimize(value, start, jac=True, method="BFGS", options={"gtol": 1e-10})
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_holds_at_any_point(seed: int, intercept: bool) -> None:
+    X, y = noisy(seed)
+    weight = np.random.default_rng(seed).uniform(0.0, 3.0, y.size)
+    best = optimum(X, y, weight, intercept)
+    data = TrainingSet.of(X, y, weight, fit_intercept=intercept)
+    problem = UnpenalisedProblem.of(data, 1, LOGISTIC)
+    model = LogisticRegression(C=np.inf, fit_intercept=intercept, tol=1e-12).fit(X, y, weight)
+    assert model.status_ == ["converged"]
+    assert model.certificate_.primal == pytest.approx(best, rel=1e-9)
+    random, positive = np.random.default_rng(0), 0
+    for size in (1e-8, 1e-4, 1e-2, 0.1, 1.0, 10.0):
+        w = model.coef_[0] * (1.0 + size * random.normal(size=X.shape[1]))
+        _, certificate = problem.certify(Point(w, float(model.intercept_[0]), None))
+        assert certificate.dual <= best * (1.0 + 1e-9)
+        assert certificate.primal >= best * (1.0 - 1e-9)
+        positive += certificate.dual > 0.0
+    assert positive >= 2
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_small_gap_and_layouts(layout: Any) -> None:
+    X, y = noisy(7)
+    model = LogisticRegression(C=np.inf, tol=1e-10).fit(layout(X), y)
+    assert model.certificate_.relative_gap <= 1e-10
+    assert "newton" in model.solver_
+    none = LogisticRegression(None, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(none.coef_, model.coef_, rtol=1e-6)
+    again = LogisticRegression(C=np.inf, tol=1e-10, warm_start=True).fit(X, y).fit(X, y)
+    assert again.n_iter_[0] <= 1
+
+
+def test_columns_that_depend_on_each_other() -> None:
+    X, y = noisy(3)
+    twice = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
+    model = LogisticRegression(C=np.inf, tol=1e-9).fit(twice, y)
+    single = LogisticRegression(C=np.inf, tol=1e-9).fit(X, y)
+    assert model.status_ == ["converged"]
+    assert model.certificate_.primal == pytest.approx(single.certificate_.primal, rel=1e-8)
+    np.testing.assert_allclose(
+        model.decision_function(twice), single.decision_function(X), rtol=1e-3, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1]),
+        # One plane holds examples of both classes: the weight grows all the same.
+        ([[-2.0], [-1.0], [0.0], [0.0], [1.0], [2.0]], [0, 0, 0, 1, 1, 1]),
+    ],
+)
+def test_separable_classes_are_recognised(X: Any, y: Any) -> None:
+    model = LogisticRegression(C=np.inf)
+    with pytest.warns(ConvergenceWarning, match="the classes are separable, and without a penalty"):
+        model.fit(X, y)
+    assert model.status_ == ["no_optimum"]
+    assert np.isfinite(model.coef_).all()
+    assert model.certificate_.dual == 0.0
+
+
+def test_too_few_steps_are_not_taken_for_separable_classes() -> None:
+    X, y = noisy(5)
+    with pytest.warns(ConvergenceWarning, match="the iteration limit was reached"):
+        model = LogisticRegression(C=np.inf, max_iter=1, tol=1e-12).fit(X, y)
+    assert model.status_ == ["iteration_limit"]
+
+
+def test_what_goes_with_it(tmp_path: Any) -> None:
+    X, y = noisy(1)
+    model = LogisticRegression(C=np.inf).fit(X, y)
+    save_model(model_of(model), tmp_path / "a.model")
+    assert load_model(tmp_path / "a.model").C is None
+    with pytest.raises(ValueError, match="solver 'dual_cd' does not support problems without"):
+        LogisticRegression(C=np.inf, solver="dual_cd").fit(X, y)
+    with pytest.raises(ValueError, match="C must be a positive finite number; got -inf"):
+        LogisticRegression(C=-np.inf).fit(X, y)
+    with pytest.warns(UserWarning, match="penalty=None will ignore the C"):
+        LogisticRegression(penalty=None, C=4.0).fit(X, y)
+    single = LogisticRegression(C=np.inf).fit(X.astype(np.float32), y)
+    assert single.coef_.dtype == np.float32
+
+
+def test_several_classes_one_against_the_rest() -> None:
+    X, y = make_classification(400, 6, n_informative=4, n_classes=3, flip_y=0.3, random_state=0)
+    model = LogisticRegression(C=np.inf, solver="auto")
+    if "multi_class" in model.get_params():
+        model.set_params(multi_class="ovr")
+    assert model.fit(X, y).certificate_.relative_gap <= 1e-4

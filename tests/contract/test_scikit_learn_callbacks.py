@@ -1,0 +1,59 @@
+"""Callbacks of scikit-learn 1.9 work with our estimators, alone and inside a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+
+from widemargin import LinearSVC, LinearSVCCV, LogisticRegression, LogisticRegressionCV
+
+callback = pytest.importorskip("sklearn.callback")
+X, y = load_iris(return_X_y=True)
+
+
+class Recorder:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.seen.append("setup")
+
+    def on_fit_task_begin(self, estimator: Any, context: Any, **more: Any) -> None:
+        self.seen.append("begin")
+
+    def on_fit_task_end(self, estimator: Any, context: Any, **more: Any) -> bool:
+        self.seen.append("end")
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self.seen.append("teardown")
+
+
+@pytest.mark.parametrize("make", [LinearSVC, LogisticRegression, LinearSVCCV, LogisticRegressionCV])
+def test_a_fit_is_a_task(make: Any) -> None:
+    recorder = Recorder()
+    model = make().set_callbacks(recorder)
+    model.fit(X, y, np.ones(y.size))
+    assert recorder.seen == ["setup", "begin", "end", "teardown"]
+    np.testing.assert_array_equal(model.coef_, make().fit(X, y, np.ones(y.size)).coef_)
+    clone(model)
+
+
+def test_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    LogisticRegression().set_callbacks(callback.ProgressBar()).fit(X, y)
+    search = GridSearchCV(LinearSVC(), {"C": [0.1, 1.0]}, cv=2)
+    search.set_callbacks(callback.ProgressBar()).fit(X, y)
+    assert "LinearSVC" in "".join(capfd.readouterr())
+
+
+def test_scoring_monitor() -> None:
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model = LogisticRegression().set_callbacks(monitor).fit(X, y)
+    assert monitor.get_logs().data[-1]["accuracy"] == model.score(X, y)

@@ -1,0 +1,1 @@
+"""Campaigns of random attacks: ``python -m tests.fuzz certificates | files | faults``."""

@@ -1,0 +1,99 @@
+"""Cases run in a child process, many each, so that a crash or a hang is seen and survived."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+_FIRST = 120.0
+"""Seconds more for the first case of a child, which imports everything."""
+
+Case = Callable[[int, int], "Outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case.
+
+    Attributes
+    ----------
+    kind : str
+        The row of the table it belongs to.
+    result : str
+        The column, such as "true" or "refused".
+    failure : str
+        What is wrong, in one line; empty if nothing is.
+    """
+
+    kind: str
+    result: str
+    failure: str = ""
+
+
+def outcomes(case: Case, seed: int, seconds: float, limit: float) -> Iterator[tuple[int, Outcome]]:
+    """Run cases, each for `limit` seconds at most, until the time is over; yield their outcomes."""
+    end = time.monotonic() + seconds
+    child = None
+    number = 0
+    try:
+        while time.monotonic() < end:
+            if child is None:
+                child = _Child(case, seed, limit)
+            outcome = child.run(number)
+            if outcome is None:
+                outcome = Outcome("child process", "failed", child.ending())
+                child = None
+            yield number, outcome
+            number += 1
+    finally:
+        if child is not None:
+            child.stop()
+
+
+class _Child:
+    def __init__(self, case: Case, seed: int, limit: float) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, far = context.Pipe()
+        self._process = context.Process(target=_serve, args=(far, case, seed), daemon=True)
+        self._process.start()
+        far.close()
+        self._limit, self._first = limit, True
+
+    def run(self, number: int) -> Outcome | None:
+        """Return the outcome of a case; None if the child died or took too long."""
+        limit = self._limit + _FIRST * self._first
+        self._first = False
+        try:
+            self._pipe.send(number)
+            return self._pipe.recv() if self._pipe.poll(limit) else None
+        except (EOFError, OSError):
+            return None
+
+    def ending(self) -> str:
+        """End a child that gave no answer, and say what it was about."""
+        self._process.join(1.0)
+        code = self._process.exitcode
+        self.stop()
+        if code is None:
+            return f"no answer after {self._limit:g} s"
+        return f"the process ended with code {code}" if code >= 0 else f"died of signal {-code}"
+
+    def stop(self) -> None:
+        """End the child."""
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+
+def _serve(pipe: Connection, case: Callable[[int, int], Any], seed: int) -> None:
+    """Answer the numbers of cases with their outcomes, for as long as there are any."""
+    while True:
+        try:
+            number = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(case(seed, number))

@@ -1,0 +1,157 @@
+"""Every decision about binary problems, without a fit: shapes and courses of runs in tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from policy_shapes import leg, shape
+from widemargin.auto import prices
+from widemargin.auto.binary import BinaryPolicy
+from widemargin.auto.decision import Leg
+
+POLICY = BinaryPolicy()
+
+HINGE, SQUARED, LOGISTIC = "hinge", "squared_hinge", "logistic"
+
+# loss, rows, weights, values per row (None: dense), stiffness, the method that begins
+BEGINNINGS = [
+    (HINGE, 200_000, 10, None, 1.0, "proximal_newton"),
+    (HINGE, 200_000, 10, None, 0.001, "dual_cd"),
+    (HINGE, 3_000, 4, None, 10.0, "proximal_newton"),
+    (HINGE, 1_900, 3_000, 90, 0.01, "dual_cd"),
+    (HINGE, 1_900, 3_000, 90, 100.0, "dual_cd"),
+    (HINGE, 1_500, 1_500, None, 100.0, "dual_cd"),
+    (HINGE, 1_500, 5_000, None, 1.0, "dual_cd"),
+    (HINGE, 1_999, 20_000, 100, 10.0, "dual_cd"),
+    (HINGE, 2_001, 20_000, 100, 10.0, "dual_cd"),
+    (HINGE, 60_000, 784, 150, 10.0, "dual_cd"),
+    (HINGE, 20_000, 50_000, 75, 1.0, "dual_cd"),
+    (HINGE, 60, 5_000, None, 10.0, "interior_point"),
+    (HINGE, 100_000, 20, None, 100.0, "proximal_newton"),
+    (HINGE, 5_000, 1_000, 50, 0.01, "dual_cd"),
+    (HINGE, 800, 1_500, None, 100.0, "dual_cd"),
+    (SQUARED, 200_000, 10, None, 1.0, "newton"),
+    (SQUARED, 3_000, 4, None, 10.0, "newton"),
+    (SQUARED, 150, 4, None, 10.0, "newton"),
+    (HINGE, 150, 4, None, 1000.0, "dual_cd"),
+    (SQUARED, 1_900, 3_000, 90, 100.0, "dual_cd"),
+    (SQUARED, 1_500, 1_500, None, 100.0, "dual_cd"),
+    (SQUARED, 1_500, 5_000, None, 1.0, "dual_cd"),
+    (SQUARED, 3_000, 1_800, None, 1.0, "dual_cd"),
+    (SQUARED, 60_000, 784, 150, 10.0, "newton"),
+    (SQUARED, 20_000, 50_000, 75, 1.0, "dual_cd"),
+    (SQUARED, 60, 5_000, None, 10.0, "newton"),
+    (SQUARED, 5_000, 1_000, 50, 0.01, "dual_cd"),
+    (LOGISTIC, 200_000, 10, None, 0.001, "newton"),
+    (LOGISTIC, 150, 4, None, 10.0, "newton"),
+    (LOGISTIC, 1_900, 3_000, 90, 100.0, "dual_cd"),
+    (LOGISTIC, 1_500, 1_500, None, 100.0, "dual_cd"),
+    (LOGISTIC, 20_000, 50_000, 75, 10.0, "dual_cd"),
+    (LOGISTIC, 5_000, 1_000, 50, 0.25, "dual_cd"),
+    (LOGISTIC, 100_000, 20, None, 100.0, "newton"),
+    (LOGISTIC, 800, 1_500, None, 100.0, "dual_cd"),
+]
+
+
+@pytest.mark.parametrize(("loss", "rows", "weights", "per_row", "stiffness", "method"), BEGINNINGS)
+def test_beginning(
+    loss: str, rows: int, weights: int, per_row: float | None, stiffness: float, method: str
+) -> None:
+    decision = POLICY.first(shape(rows, weights, loss, per_row=per_row, stiffness=stiffness), "")
+    assert decision.method == method
+    assert decision.cause
+
+
+def test_few_rows_work_in_their_own_space() -> None:
+    assert POLICY.first(shape(60, 5_000, SQUARED, stiffness=10.0), "").in_row_space
+    assert not POLICY.first(shape(5_000, 60, SQUARED, stiffness=10.0), "").in_row_space
+
+
+@pytest.mark.parametrize(
+    ("follows", "method"),
+    [("dual_cd", "newton"), ("newton", "newton")],
+)
+def test_what_worked_at_a_smaller_c_begins(follows: str, method: str) -> None:
+    """But for Newton, whose steps are few from there where they are cheap."""
+    assert POLICY.first(shape(3_000, 50, LOGISTIC), follows).method == method
+    assert POLICY.first(shape(1_900, 3_000, HINGE, per_row=90), follows).method == "dual_cd"
+
+
+SQUARE = shape(1_500, 1_500, SQUARED, stiffness=100.0)
+PRICE = prices.offers(SQUARE)[0].price
+
+# share of Newton's price that the sweeps have cost, sweeps, first and last gap, what follows
+SWEPT = [
+    (0.01, 3, 1.0, 0.9, None),  # too early to know a rate
+    (0.01, 6, 1.0, 0.999, None),  # hopeless, but next to nothing was spent on finding out
+    (0.05, 6, 1.0, 1e-3, None),  # nearly done
+    (0.2, 20, 1.0, 1e-3, None),  # a third of the way left, far below Newton's price
+    (0.3, 20, 1.0, 0.9, "newton"),  # hopeless, with evidence
+    (0.9, 30, 1.0, 0.5, "newton"),
+    (1.1, 60, 1.0, 0.05, "newton"),  # as much was spent, as much is left: ski rental
+    (1.5, 60, 1.0, 2e-4, None),  # the end is near
+]
+
+
+@pytest.mark.parametrize(("share", "sweeps", "first", "last", "method"), SWEPT)
+def test_after_sweeps(
+    share: float, sweeps: int, first: float, last: float, method: str | None
+) -> None:
+    decision = POLICY.next(SQUARE, [leg("dual_cd", share * PRICE, sweeps, first, last)], "")
+    assert (decision.method if decision else None) == method
+
+
+@pytest.mark.parametrize(
+    ("spent", "last", "method"),
+    [
+        (1.0, 0.5, None),  # within its loan
+        (2.5, 5e-4, None),  # nearly there
+        (2.5, 0.5, "dual_cd"),  # a loan that was spent without getting ahead
+    ],
+)
+def test_a_loan_is_recalled(spent: float, last: float, method: str | None) -> None:
+    swept = leg("dual_cd", 0.4 * PRICE, 20, 1.0, 0.1)
+    decision = POLICY.next(SQUARE, [swept, leg("newton", spent * PRICE, 8, 0.9, last)], "")
+    assert (decision.method if decision else None) == method
+
+
+def test_the_next_loan_is_larger() -> None:
+    """Sweeps that would have given way to a first loan wait after one was recalled."""
+    swept = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.5)
+    assert POLICY.next(SQUARE, [swept], "") is not None
+    recalled = leg("newton", 3.0 * PRICE, 8, 0.9, 0.5)
+    again = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.5)
+    assert POLICY.next(SQUARE, [swept, recalled, again], "") is None
+
+
+def test_steps_far_ahead_of_the_sweeps_keep_their_loan() -> None:
+    """Sweeps that stand still are no reason to go back to them."""
+    swept = leg("dual_cd", 0.4 * PRICE, 20, 1.0, 0.9999)
+    stepped = leg("newton", 2.5 * PRICE, 8, 0.9, 5e-3)
+    assert POLICY.next(SQUARE, [swept, stepped], "") is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "stalled", "method"),
+    [
+        (HINGE, ["proximal_newton"], "interior_point"),
+        (HINGE, ["proximal_newton", "interior_point"], "dual_cd"),
+        (HINGE, ["proximal_newton", "interior_point", "dual_cd"], None),
+        (SQUARED, ["newton"], "dual_cd"),
+        (SQUARED, ["newton", "dual_cd"], None),
+        (LOGISTIC, ["dual_cd"], "newton"),
+    ],
+)
+def test_a_method_that_stalls_gives_way(loss: str, stalled: list[str], method: str | None) -> None:
+    legs = [Leg(name, 1.0, [1e-9], finished=True) for name in stalled]
+    decision = POLICY.next(shape(2_000, 30, loss, tol=1e-12), legs, "")
+    assert (decision.method if decision else None) == method
+
+
+def test_from_a_smaller_c_only_as_much_as_the_rival_costs_is_evidence() -> None:
+    hopeless = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.9)
+    assert POLICY.next(SQUARE, [hopeless], "dual_cd") is None
+    hopeless.work = 1.1 * PRICE
+    decision = POLICY.next(SQUARE, [hopeless], "dual_cd")
+    assert decision is not None
+    assert decision.method == "newton"

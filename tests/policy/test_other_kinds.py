@@ -1,0 +1,150 @@
+"""Decisions about joint multiclass, robust and kernel problems, without a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from policy_shapes import leg
+from widemargin.auto.decision import Auto, Leg
+from widemargin.auto.kernel import KernelMulticlassPolicy, KernelPolicy, KernelShape
+from widemargin.auto.multiclass import MulticlassPolicy, MulticlassShape
+from widemargin.auto.registry import choice_of
+from widemargin.auto.robust import RobustPolicy, RobustShape
+from widemargin.auto.robust_sequences import HybridSequence, ProximalSequence
+from widemargin.data.rows import Rows
+from widemargin.data.work import Size
+from widemargin.methods.base import Progress
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.losses import LOSSES
+from widemargin.run import run
+
+JOINT = MulticlassPolicy()
+ROBUST_METHODS = frozenset({"interior_point", "reduced_interior_point", "ippa", "isg"})
+
+
+def joint(rows: int, weights: int, classes: int, served: bool = True) -> MulticlassShape:
+    size = Size(rows, weights, rows * weights)
+    return MulticlassShape(size, classes, -(-classes // 4) * 4, weights * classes, served, 1e-4)
+
+
+def test_joint_problems_begin_with_sweeps() -> None:
+    assert JOINT.first(joint(6_000, 60, 20), "").method == "block_dual_cd"
+    assert JOINT.first(joint(1_800, 4_000, 30, served=False), "").method == "block_dual_cd"
+
+
+def test_joint_sweeps_give_way_when_newton_is_cheaper() -> None:
+    shape = joint(6_000, 60, 20)
+    price = shape.steps(500)
+    hopeless = leg("block_dual_cd", 0.5 * price, 20, 1.0, 0.9)
+    hopeless.active = 500
+    decision = JOINT.next(shape, [hopeless], "")
+    assert decision is not None
+    assert decision.method == "proximal_newton"
+    assert JOINT.next(joint(6_000, 60, 20, served=False), [hopeless], "") is None
+    early = leg("block_dual_cd", 0.01 * price, 20, 1.0, 0.9)
+    assert JOINT.next(shape, [early], "") is None
+    ending = leg("block_dual_cd", price, 20, 1.0, 2e-4)
+    assert JOINT.next(shape, [ending], "") is None
+
+
+def test_a_joint_loan_is_recalled() -> None:
+    shape = joint(6_000, 60, 20)
+    swept = leg("block_dual_cd", 0.3 * shape.steps(500), 20, 1.0, 0.05)
+    spent = leg("proximal_newton", 3.0 * shape.steps(500), 10, 0.9, 0.8)
+    spent.active = 500
+    decision = JOINT.next(shape, [swept, spent], "")
+    assert decision is not None
+    assert decision.method == "block_dual_cd"
+    stalled = Leg("proximal_newton", 1.0, [1e-9], finished=True)
+    decision = JOINT.next(shape, [stalled], "")
+    assert decision is not None
+    assert decision.method == "block_dual_cd"
+
+
+def test_robust_problems_follow_the_central_path() -> None:
+    shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS)
+    policy = RobustPolicy()
+    assert policy.first(shape, "").method == "interior_point"
+    assert policy.next(shape, [Leg("interior_point", 1.0, [0.1])], "") is None
+    done = Leg("interior_point", 1.0, [0.1], finished=True)
+    decision = policy.next(shape, [done], "")
+    assert decision is not None
+    assert decision.method == "ippa"
+    without = RobustShape(shape.size, ROBUST_METHODS - {"ippa"})
+    assert policy.next(without, [done], "") is None
+
+
+@pytest.mark.parametrize(
+    ("sequence", "warm", "first"),
+    [
+        (ProximalSequence(), False, "ippa"),
+        (HybridSequence(), False, "isg"),
+        (HybridSequence(), True, "ippa"),
+    ],
+)
+def test_sequences_begin_as_published(sequence: ProximalSequence, warm: bool, first: str) -> None:
+    shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS, warm)
+    assert sequence.first(shape, "").method == first
+
+
+def test_sequences_go_on_when_the_gap_stands_still() -> None:
+    shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS - {"reduced_interior_point"})
+    still = leg("isg", 1.0, 60, 0.5, 0.49)
+    decision = HybridSequence().next(shape, [still], "")
+    assert decision is not None
+    assert decision.method == "ippa"
+    assert HybridSequence().next(shape, [leg("ippa", 1.0, 60, 0.5, 0.49)], "") is None
+
+
+def test_kernels_hand_over_to_a_factor_once() -> None:
+    shape, joint = KernelShape(100, 1, True), KernelShape(150, 3, False)
+    assert KernelPolicy().first(shape, "").method == "dual_cd"
+    assert KernelMulticlassPolicy().first(joint, "").method == "pairwise_frank_wolfe"
+    short, long = Leg("dual_cd", passes=20.0), Leg("dual_cd", passes=1000.0)
+    assert KernelPolicy().next(shape, [short], "") is None
+    for made in (long, Leg("dual_cd", finished=True)):
+        decision = KernelPolicy().next(shape, [made], "")
+        assert decision is not None
+        assert (decision.method, decision.in_row_space) == ("newton", True)
+        assert KernelPolicy().next(shape, [made, Leg("newton", finished=True)], "") is None
+    assert KernelPolicy().next(KernelShape(0, 1, True), [long], "") is None
+    for rows, method in ((150, "proximal_newton"), (1500, "block_dual_cd")):
+        made = Leg("pairwise_frank_wolfe", finished=True)
+        decision = KernelMulticlassPolicy().next(KernelShape(rows, 3, False), [made], "")
+        assert decision is not None
+        assert decision.method == method
+
+
+def test_the_explanation_is_what_ran() -> None:
+    """Each method of the trace stands in the explanation, in its order, with its cause."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((900, 300))
+    y = np.where(X[:, 0] + random.standard_normal(900) > 0.0, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(900, 10.0), LOSSES["hinge"], False)
+    choice = choice_of("auto", BinaryProblem)
+    assert isinstance(choice, Auto)
+    solution = run(problem, choice, tol=1e-6)
+    ran = list(dict.fromkeys(record.method for record in solution.trace))
+    assert [part.split(" (")[0] for part in solution.solver.split(" -> ")] == ran
+    assert len(ran) == 2
+
+
+def test_the_best_gap_so_far_counts_and_long_runs_are_asked_less_often() -> None:
+    class Recorder(KernelPolicy):
+        asked: list[list[float]] = []
+
+        def next(self, shape: KernelShape, legs: Sequence[Leg], follows: str) -> None:
+            self.asked.append(list(legs[-1].gaps))
+
+    policy = Recorder()
+    choice = Auto(policy)
+    choice._legs.append(Leg("dual_cd"))
+    progress = Progress(None, "dual_cd", 1e-4)
+    for gap in [0.5, 0.1, 0.3, 0.2, *[0.05] * 996]:
+        progress.expected.append(gap)
+        assert choice.next(progress) is None
+    assert policy.asked[3] == [0.5, 0.1, 0.1, 0.1]
+    assert 40 < len(policy.asked) < 100

@@ -1,0 +1,139 @@
+"""Reported: certificates that were false, or raised, where rounding is as large as the gap."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from exact_judge import binary_primal
+from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC
+from widemargin.data.rows import Rows
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Certificate
+from widemargin.problems.lanes import LanesProblem
+from widemargin.problems.losses import LOSSES
+
+
+def quiet(model: Any, *arguments: Any) -> Any:
+    """Fit without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*arguments)
+
+
+def test_a_huge_weight_beside_a_tiny_one() -> None:
+    """It said converged with a gap of zero; the true gap was 3.8e-4."""
+    X = np.array([[348.540072734108, 350.1395522843353], [349.96089844520276, 348.9117976490855]])
+    weight = np.array([7.89202679533056e-06, 275863.6044626758])
+    model = LinearSVC("hinge", C=37042.01629277618, tol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, [-5, -2], weight)
+    cost = 37042.01629277618 * weight
+    truth = binary_primal("hinge", X, [-1, 1], cost, model.coef_, model.intercept_[0])
+    assert model.certificate_.dual <= truth <= model.certificate_.primal
+    proved = truth - model.certificate_.dual <= 1e-8 * truth
+    assert model.status_ == ["converged" if proved else "stalled"]
+
+
+@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
+def test_times_in_seconds(kind: Any) -> None:
+    """Some raised "inconsistent certificate", most ended at the iteration limit."""
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        X = 1.7e9 + random.integers(0, 3600, size=(20, 1)).astype(float)
+        y = (X[:, 0] + 600 * random.normal(size=20) > 1.7e9 + 1800).astype(int)
+        if np.unique(y).size == 2:
+            assert kind().fit(X, y).status_ == ["converged"]
+
+
+@pytest.mark.parametrize("power", [10, 20, 30])
+@pytest.mark.parametrize("layout", [np.array, np.asfortranarray, "csr"])
+def test_a_shift_of_all_columns_changes_nothing(power: int, layout: Any) -> None:
+    import scipy.sparse as sp
+
+    layout = sp.csr_array if layout == "csr" else layout
+    random = np.random.default_rng(power)
+    X = np.round(random.normal(size=(30, 3)) * 1024.0) / 1024.0
+    y = X[:, 0] + 0.3 * random.normal(size=30) > 0.0
+    near, far = LinearSVC(tol=1e-6), LinearSVC(tol=1e-6)
+    near.fit(X, y)
+    far.fit(layout(X + 2.0**power), y)
+    assert far.status_ == ["converged"]
+    assert far.primal_[0] == pytest.approx(near.primal_[0], rel=3e-6)
+    assert np.allclose(far.coef_, near.coef_, rtol=1e-2, atol=1e-3)
+
+
+def test_robust_problems_at_radius_zero() -> None:
+    """The dual was 1.0 above the primal."""
+    model = quiet(RobustSVC(radius=0.0), [[1, 1e-13], [1, -1e-13]], [1, -1])
+    assert 0.0 <= model.dual_[0] <= model.primal_[0] <= 1e-9
+
+
+def test_robust_problems_with_a_row_far_out() -> None:
+    """It ended with "zero-size array"."""
+    X, y = [[400.0], [90.0], [2e6], [0.0], [7e6]], [0, 1, 0, 1, 0]
+    model = quiet(RobustSVC(radius=1.0, fit_intercept=False), X, y)
+    assert np.isfinite(model.certificate_.gap)
+
+
+def test_the_gap_hides_nothing() -> None:
+    assert Certificate(1.0, 2.0).gap == -1.0
+    with pytest.raises(RuntimeError, match="inconsistent certificate"):
+        Certificate.bounds(1.0, 0.0, 2.0, 0.0)
+
+
+@pytest.mark.parametrize("solver", ["bmrm_ls", "dual_of_dual", "bmrm_qp"])
+def test_iris_by_methods_of_the_papers(solver: str) -> None:
+    """Two gave numbers that are none, the third looked at no clock."""
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    model = quiet(LinearSVC("squared_hinge", solver=solver, time_limit=2.0), X[:100], y[:100])
+    assert np.isfinite(model.coef_).all()
+    assert model.history_[0]["seconds"][-1] < 4.0
+
+
+def test_the_best_intercept_where_one_side_is_open() -> None:
+    loss = LOSSES["squared_hinge"]
+    y, cost = np.array([1.0, -1.0]), np.array([1.0, 1e-30])
+    for scores in (np.array([0.0, 1e20]), np.array([1e8, -1e8]), np.array([0.0, -1e300])):
+        assert np.isfinite(loss.best_intercept(y, cost, scores, 0.0))
+
+
+def test_kernels_with_one_huge_feature() -> None:
+    """It was 99 % from the optimum after ten seconds."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.normal(size=(10, 5)), np.full(10, 1e4)])
+    model = KernelSVC("linear", C=40, fit_intercept=False, time_limit=10).fit(X, [0, 1] * 5)
+    assert model.status_ == ["converged"]
+
+
+def test_joint_kernel_problems() -> None:
+    """The gap was 0.042 after 20,000 iterations."""
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    model = KernelSVC(lambda a, b: (a @ b.T + 1) ** 2, multi_class="weston_watkins", C=1.0)
+    assert model.fit(X, y).status_ == ["converged"]
+
+
+def test_certificates_do_not_believe_predicted_products() -> None:
+    """Zeros planted among the kept products gave a dual of 89.99 instead of 0.62."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3)), np.where(random.random(60) < 0.5, -1.0, 1.0)
+    signed = np.zeros((60, 4))
+    signed[:, 0] = y
+    problem = LanesProblem(Rows.of(X), signed, 1.0, LOSSES["squared_hinge"], False)
+    alpha = problem.cold_point().alpha + signed
+    problem.products.predicted = (alpha, np.zeros((3, 4)))
+    point = problem.cold_point()
+    _, primals, duals = problem.certify_lanes(type(point)(point.w, point.b, alpha))
+    alone = BinaryProblem(Rows.of(X), y, np.ones(60), LOSSES["squared_hinge"], False)
+    truth = alone.certify(type(point)(np.zeros(3), 0.0, np.ones(60)))[1]
+    assert duals[0] == pytest.approx(truth.dual)
+    assert primals[0] >= duals[0]

@@ -1,0 +1,313 @@
+"""Rule: a number that was measured on a machine lives in auto/machine.py, with unit and origin.
+
+What else is a constant of a module or a class stands below with the reason why it is no
+measurement: it is part of an algorithm or of the mathematics, a contract with the user, or a
+format. A new constant fails until it is in machine.py or here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from sources import package_files, parsed
+
+HOME = "auto/machine.py"
+PLAIN = (0.0, 1.0)
+"""Where counting starts: the default of a field that has seen nothing yet."""
+
+REASONS: dict[str, dict[str, str]] = {
+    "auto/binary.py": {
+        "_LOAN": "the factor of the bound on regret",
+        "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
+    },
+    "auto/robust_sequences.py": {
+        "_PATIENCE": "steps without progress that count as none",
+        "_STAGE": "the sweeps of a stage, twice SHORTEST",
+    },
+    "auto/search.py": {
+        "SOLVED_TO": "an accuracy, relative to the argument search_tol",
+        "_SMALL_TOL": "an accuracy",
+        "_COARSE": "an accuracy, relative to the argument search_tol",
+        "_FAR_BELOW": "a difference of accuracies that no fold explains",
+        "_EXAMPLES_BELOW": "a number of examples that no fold explains",
+    },
+    "cli/demo.py": {"_TOL": "what the demo asks for", "_FOLDS": "what the demo asks for"},
+    "cli/main.py": dict.fromkeys(
+        ("OK", "NOT_REACHED", "BAD_INPUT", "INTERNAL", "INTERRUPTED"), "an exit code"
+    ),
+    "cli/tune.py": {"_BAR": "characters of a bar"},
+    "data/csv_tables.py": {"_ROWS_AT_ONCE": "a buffer"},
+    "data/gram.py": {"Kernel.degree": "the default of an argument, as scikit-learn's"},
+    "data/centring.py": {
+        "_SAMPLE": "rows that tell whether columns are far from zero",
+        "_FAR": "a ratio of lengths from which digits are lost",
+    },
+    "data/rows.py": {"_COMPENSATED": "a count of operations"},
+    "data/semidefinite.py": {
+        "_ROWS_OF_A_BLOCK": "a buffer: no second matrix is made",
+        "_SAMPLE": "what the documentation promises to look at",
+    },
+    "data/svmlight.py": {"_BLOCK_BYTES": "a buffer", "_LOOKED_AT_BYTES": "a buffer"},
+    "data/tables.py": {"_LARGEST_TABLE": "cells of a table that nobody wants written"},
+    "data/training_set.py": {
+        "_SMALLEST_COST": "the range in which squares of costs neither overflow nor vanish",
+        "_LARGEST_COST": "the range in which squares of costs neither overflow nor vanish",
+    },
+    "data/validation.py": {"_MOST_FEATURES": "the addresses that processors have"},
+    "exact/balls.py": {"_PRECISION": "digits that the documentation promises"},
+    "exact/losses.py": {"_MORE_BITS": "digits that nobody can run out of"},
+    "estimators/worst_case.py": {"_FAR": "a share of a supremum that is not attained"},
+    "linalg/cholesky.py": {
+        "LIFT": "the policy for jitter, far above rounding and far below curvature",
+        "JITTERS": "the policy for jitter, in units of rounding",
+    },
+    "linalg/conjugate_gradients.py": {
+        "_FAR_ENOUGH": "a share of the decrease that a Newton step promises",
+        "_LOST": "the share at which rounding wins",
+    },
+    "estimators/robust_svc_cv.py": {
+        "_MOMENT": "seconds that a person waits once Ctrl-C was pressed"
+    },
+    "methods/coordinate/block_dual_cd.py": {
+        "_FINE": "a tolerance at which rounding in W counts",
+        "_MOVES": "the dimension of the subspace searched",
+        "_SWEEPS_BETWEEN": "sweeps that make one move",
+        "_MOST_INNER": "passes without a look at every example",
+        "_INNER_GOAL": "a share of the gap",
+        "_REFRESH": "additions whose rounding adds up",
+        "_MOST_ROUNDS": "sweeps without a look at every example",
+        "_LISTED_ROUNDS": "sweeps without a look at every class",
+    },
+    "methods/coordinate/dual_cd.py": {
+        "_SOFT": "a stiffness, in units of the problem's own",
+        "_FINE": "a tolerance at which rounding in w counts",
+        "_MOST_NARROW": "sweeps without a look at every example",
+        "_SETTLED": "sweeps that the first transient takes",
+        "_REOPEN": "sweeps over which an intercept is taken to stand still",
+        "_REFRESH": "additions whose rounding adds up",
+        "_ROUNDING": "unit roundoffs",
+        "_DRIFT": "a share of the tolerance",
+    },
+    "methods/coordinate/kernel.py": {"_REFRESH": "additions whose rounding adds up"},
+    "methods/coordinate/lanes.py": {
+        "_NEGLIGIBLE": "a share of the gap that is allowed",
+        "_MOST_NARROW": "sweeps without a look at every example",
+    },
+    "methods/interior/_robust_preconditioner.py": {"_HEAVY": "a share of the diagonal"},
+    "methods/interior/_robust_system.py": {
+        "_COARSEST": "an accuracy",
+        "_FINEST": "an accuracy",
+        "_MOST_PRODUCTS": "a bound that keeps the loop finite",
+    },
+    "methods/interior/hinge.py": {"_TO_BOUNDARY": "the share of the way to the boundary"},
+    "methods/interior/reduced_robust.py": {
+        "KEEP": "a piece of the loss",
+        "FLIP": "a piece of the loss",
+        "NONE": "a piece of the loss",
+        "FIRST_SHARE": "the first guess of how many examples are undecided",
+        "_LEAST_PER_WEIGHT": "undecided examples that determine the weights",
+        "_MOST": "a share of the examples beyond which nothing is decided",
+        "_INSIDE": "a distance from the bounds, relative to them",
+        "_ASTRAY": "a factor on the bound of an optimal price",
+    },
+    "methods/interior/robust.py": {
+        "_TO_BOUNDARY": "the share of the way to the boundary",
+        "_WEIGHT_OF_CONE": "the weight of one constraint on the central path",
+        "_MARGINS": "a first price, in margins",
+    },
+    "methods/newton/_samples.py": {
+        "_SAMPLE_GROWTH": "the ratio of a geometric sequence",
+        "SAMPLE_ERROR": "a multiple of the statistical error d/m",
+    },
+    "methods/newton/_system.py": {"_FAR": "a multiple of the accuracy that is asked for"},
+    "methods/newton/lanes.py": {
+        "_FEWEST_STEPS": "conjugate gradients that any preconditioner leaves",
+        "_FAR": "a multiple of the accuracy that is asked for",
+    },
+    "methods/newton/unpenalised.py": {
+        "_HALVINGS": "halvings after which a step is rounding",
+        "_ROUNDING": "a share of the total",
+        "_SUFFICIENT": "a share of the predicted decrease",
+    },
+    "problems/support.py": {
+        "_WIDEST": "a distance of margins from one",
+        "_TINY": "a share of the cost",
+        "_STEPS": "a bound that keeps the loop finite",
+        "_ROUNDING": "unit roundoffs",
+    },
+    "problems/unpenalised.py": {
+        "_RANK": "a share of the largest eigenvalue",
+        "_ROUNDING": "a share of the objective, as a square root",
+    },
+    "methods/newton/multiclass.py": {
+        "_SOLVED": "a share of the gap",
+        "_PATIENCE": "steps without progress that count as none",
+        "_CENTRES_PATIENCE": "centres without progress that count as none",
+        "_GOOD_RATE": "a rate of convergence",
+        "_NARROW": "a factor on an interval",
+        "_WARM_WIDTH": "an interval, in margins",
+        "_LAST_DIGITS": "unit roundoffs",
+    },
+    "methods/newton/newton.py": {
+        "_PROBED": "the share of the examples that a probe may cost",
+        "_FEWEST_PROBED": "examples that a share of them can be estimated from",
+    },
+    "methods/newton/proximal_newton.py": {
+        "_SOLVED": "a share of the mismatch",
+        "_PATIENCE": "steps without progress that count as none",
+        "_GOOD_RATE": "a rate of convergence",
+    },
+    "methods/published/_dual_correction.py": {"_ROUNDS": "rounds of a correction"},
+    "methods/published/_incremental.py": {
+        "_REMEMBERED": "averages that an extrapolation looks back to",
+        "_FARTHEST": "the length of an extrapolation, in steps before it",
+        "_SMALLEST_STEP": "unit roundoffs",
+    },
+    "methods/published/_plain_sweeps.py": {"_LAST_DIGITS": "unit roundoffs"},
+    "methods/published/_step_sizes.py": {
+        "SHORTEST": "sweeps of a stage",
+        "LONGEST": "sweeps of a stage",
+    },
+    "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
+    "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},
+    "methods/published/gs_admm.py": {
+        "_GOLDEN": "the golden ratio",
+        "_ROUNDS": "rounds of a step",
+        "_INNER": "steps of a round",
+        "_STEPS_PER_PRICE": "steps of a search",
+        "_POWER_STEPS": "steps of the power method",
+    },
+    "methods/newton/_multinomial_system.py": {
+        "_FAR": "a multiple of the accuracy",
+        "_LOWEST": "a share that changes nothing",
+    },
+    "methods/newton/multinomial.py": {
+        "_LAST_DIGITS": "unit roundoffs",
+        "_FREE": "unit roundoffs",
+        "_PATIENCE": "steps without progress",
+        "_INTERCEPT_STEPS": "a quadratic rate needs no more",
+        "_GROWTH": "a ratio of samples",
+        "_SAMPLE_ERROR": "a multiple of a statistical error",
+    },
+    "methods/published/ippa.py": {"IPPA.first_step": "a step size, in units of the data"},
+    "methods/published/isg.py": {"ISG.first_step": "a step size, in units of the data"},
+    "methods/published/kernel_block_frank_wolfe.py": {
+        "_REFRESH": "additions whose rounding adds up"
+    },
+    "methods/published/pegasos.py": {"_JUDGE_EVERY": "epochs between two looks at the gap"},
+    "model_io/own.py": {
+        "SCHEMA": "the version of a format",
+        "_DIGEST": "the bytes of a checksum",
+        "_ALIGNMENT": "the bytes of a format",
+    },
+    "problems/formula_loss.py": {"_FARTHEST": "a bound that keeps the loop finite"},
+    "problems/multinomial.py": {
+        "_MOST_ROUNDS": "a bound that keeps the loop finite",
+        "_FAR": "a bound on a change of logarithms",
+    },
+    "problems/norms.py": {"NORMS": "the norms 1, 2 and infinity"},
+    "problems/kernel_products.py": {"_ROWS": "a buffer"},
+    "problems/lane_bounds.py": {
+        "_RESCALED": "a count of roundings",
+        "_SAFE": "a factor that covers the rounding of a bound",
+    },
+    "problems/multinomial_bounds.py": {"_TERM": "a count of roundings"},
+    "problems/multiclass_bounds.py": {"_BLOCK": "a buffer"},
+    "problems/robust_bounds.py": {
+        "_INSIDE": "a factor far above rounding",
+        "_LARGEST_SYSTEM": "the memory that a proof may take",
+    },
+    "problems/rounding.py": {
+        "UNIT": "the unit roundoff",
+        "UNDERFLOW": "the smallest normal number",
+        "ACCURACY": "an accuracy",
+        "_SAFE": "a factor that covers the rounding of a bound",
+        "_CHAINS": "the running sums of core/kernels/chains.hpp",
+    },
+    "run.py": {"_SHARE": "a share of the tolerance"},
+    "selection/certified.py": {
+        "_NARROWEST": "an interval of ln C that holds a tie",
+        "_MOST": "a bound that keeps the loop finite",
+        "_FIRST_TOL": "an accuracy",
+        "_LAST_TOL": "an accuracy",
+    },
+    "selection/error_bounds.py": {
+        "_ROUNDING": "unit roundoffs",
+        "_MOST_HALVINGS": "a bound that keeps the loop finite",
+    },
+    "selection/search.py": {"Limits.max_iter": "the default of an argument"},
+    "selection/stopping.py": {
+        "LARGEST_C": "where WARM's search ends",
+        "PATIENCE": "WARM's rule",
+    },
+}
+"""By file and name: why it is no measurement."""
+
+
+def _numbers(node: ast.AST | None) -> list[float]:
+    """Return the numbers of an expression that is made of nothing but numbers."""
+    if isinstance(node, ast.Constant):
+        numeric = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        return [float(node.value)] if numeric else []
+    if isinstance(node, ast.UnaryOp):
+        return _numbers(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _numbers(node.left) + _numbers(node.right)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return [number for item in node.elts for number in _numbers(item)]
+    if isinstance(node, ast.Dict):
+        return [number for item in node.values for number in _numbers(item)]
+    if isinstance(node, ast.Call):
+        return [number for item in node.args for number in _numbers(item)]
+    return []
+
+
+def _constants(body: list[ast.stmt], inside: str, plain: tuple[float, ...]) -> list[str]:
+    found = []
+    for node in body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(abs(number) not in plain for number in _numbers(node.value)):
+                names = [ast.unparse(target).strip("()") for target in targets]
+                found += [inside + name for target in names for name in target.split(", ")]
+        elif isinstance(node, ast.ClassDef):
+            found += _constants(node.body, f"{inside}{node.name}.", PLAIN)
+        elif isinstance(node, ast.If):
+            found += _constants(node.body + node.orelse, inside, plain)
+    return found
+
+
+def constants(text: str) -> list[str]:
+    """Return the numeric constants of a module and of its classes."""
+    return _constants(parsed(text).body, "", ())
+
+
+@pytest.mark.parametrize("path", [path for path in package_files() if path != HOME])
+def test_every_number_is_measured_or_explained(path: str) -> None:
+    assert sorted(constants(package_files()[path])) == sorted(REASONS.get(path, {}))
+
+
+def test_no_reason_outlives_its_constant() -> None:
+    assert set(REASONS) <= set(package_files())
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("_CROSSOVER = 2000", ["_CROSSOVER"]),
+        ("_ONE = 1", ["_ONE"]),
+        ("_SIDE, _SHARE = 96, 0.22", ["_SIDE", "_SHARE"]),
+        ("PRICE: float = 0.4 * 2", ["PRICE"]),
+        ("_COST = {'a': 2.6}", ["_COST"]),
+        ("if True:\n    _A = 3", ["_A"]),
+        ("class C:\n    entries = 4_000_000\n    passes: float = 0.0", ["C.entries"]),
+    ],
+)
+def test_the_rule_sees_a_constant(text: str, names: list[str]) -> None:
+    assert constants(text) == names
+
+
+def test_the_rule_allows_what_is_no_number() -> None:
+    assert constants("A = MACHINE.call\nB = 'two'\nC = np.inf\ndef f(tol=1e-4):\n    x = 3") == []
