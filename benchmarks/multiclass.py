@@ -199,10 +199,10 @@ def weston_watkins(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def decay(problem: Any, name: str, factor: float, most: int) -> tuple[float, int, float]:
     """CPU seconds until the gap has fallen by `factor` since the first sweep of `walrus`."""
+    from widemargin.auto.registry import method_named
     from widemargin.methods.base import Settings
-    from widemargin.methods.choose import METHODS
 
-    method = METHODS[name][0]()
+    method = method_named(name, type(problem))
     began = time.process_time()
     state = method.start(problem, None, Settings(1e-3, 0))
     seconds = time.process_time() - began

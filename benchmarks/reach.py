@@ -18,8 +18,8 @@ from typing import Any
 from rich.progress import track
 
 from benchmarks.problems import data_folder
-from widemargin.laboratory.tasks import Task, find_examples, make_task
-from widemargin.methods.choose import choice_of, solvers_for
+from widemargin.auto.registry import choice_of, solvers_for
+from widemargin.benchmark.tasks import Task, find_examples, make_task
 from widemargin.run import run
 
 DATA = ("a1a", "dna.scale", "kr-vs-kp", "usps")

@@ -85,12 +85,16 @@ def widemargin(X: Any, y: np.ndarray, loss: str, Cs: Any, folds: Any) -> tuple[A
     from widemargin import LinearSVCCV, LogisticRegressionCV
 
     arguments: dict[str, Any] = {"Cs": Cs, "cv": folds, "fit_intercept": False, "n_jobs": 2}
-    model = LogisticRegressionCV(**arguments) if loss == "logistic" else LinearSVCCV(**arguments)
+    model = (
+        LogisticRegressionCV(**{"Cs": None, **arguments})
+        if loss == "logistic"
+        else LinearSVCCV(**arguments)
+    )
     began = clocks()
     model.fit(X, y)
     seconds = clocks() - began
     sizes = np.array([test.size for _, test in folds])
-    return seconds, float((model.scores_ * sizes).sum(axis=1).max() / sizes.sum())
+    return seconds, float((model.path_["scores"] * sizes).sum(axis=1).max() / sizes.sum())
 
 
 def measure(name: str, loss: str, repeats: int) -> dict[str, Any]:

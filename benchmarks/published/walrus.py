@@ -70,10 +70,10 @@ def published() -> dict[tuple[str, float, int], float]:
 
 def follow(problem: Any, name: str, last: float, most: int = 3000) -> list[Row]:
     """Run a method to the gap decay `last`; a row for each step."""
+    from widemargin.auto.registry import method_named
     from widemargin.methods.base import Settings
-    from widemargin.methods.choose import METHODS as BY_NAME
 
-    method = BY_NAME[name][0]()
+    method = method_named(name, type(problem))
     began = time.process_time()
     state = method.start(problem, None, Settings(1e-3, 0))
     seconds, first, smallest = time.process_time() - began, np.inf, np.inf

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.problems import data_folder
-from widemargin.laboratory import compare
-from widemargin.laboratory.rivals import rivals
-from widemargin.laboratory.tasks import Examples, find_examples
+from widemargin.benchmark import compare
+from widemargin.benchmark.rivals import rivals
+from widemargin.benchmark.tasks import Examples, find_examples
 
 LAMBDAS = {
     "a9a": 2.0**-18,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.published.drsvm.common import LABEL_COST, RADIUS, RESULTS, load
-from widemargin.blas import one_blas_thread
+from widemargin.auto.registry import Named, choice_of
 from widemargin.data.rows import Rows, as_rows_array
+from widemargin.linalg.blas import one_blas_thread
 from widemargin.methods.base import Choice, Progress, Settings
-from widemargin.methods.choose import Named, choice_of
-from widemargin.methods.ippa import IPPA
-from widemargin.methods.isg import ISG
+from widemargin.methods.published.ippa import IPPA
+from widemargin.methods.published.isg import ISG
 from widemargin.problems.robust import RobustProblem
 from widemargin.run import run
 

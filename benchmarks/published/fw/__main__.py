@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.problems import data_folder
-from widemargin.laboratory import compare
-from widemargin.laboratory.tasks import Examples, find_examples, make_task
-from widemargin.methods.choose import choice_of
+from widemargin.auto.registry import choice_of
+from widemargin.benchmark import compare
+from widemargin.benchmark.tasks import Examples, find_examples, make_task
 from widemargin.run import run
 
 from .quadratic_program import crammer_singer, squared_hinge

@@ -45,7 +45,7 @@ def rows_of(entry: dict[str, str]) -> list[list[Any]]:
         rates = []
         for draw in range(DRAWS):
             cv = splitter(5, shuffle=True, random_state=draw)
-            model = LogisticRegressionCV(fit_intercept=False, cv=cv, search_tol=1e-6)
+            model = LogisticRegressionCV(None, fit_intercept=False, cv=cv, search_tol=1e-6)
             rates.append(100.0 * model.fit(X, y).best_score_)
         near = np.mean(np.array(rates) >= best - 0.5)
         numbers = (best, np.min(rates), np.median(rates), np.max(rates))
