@@ -9,7 +9,7 @@ Its gap after t < d steps is exactly 1/(λt): twice the bound 1/(2λt) that no b
 import matplotlib.pyplot as plt
 import numpy as np
 
-from widemargin.methods.simplex_qp import solve_simplex_qp
+from widemargin.methods.published._simplex_qp import solve_simplex_qp
 
 d, lam = 200, 0.01
 w = np.zeros(d)

@@ -1,0 +1,124 @@
+"""The tables of "Coming from LinearSVC": every argument and attribute of scikit-learn's classes.
+
+Names and defaults are read from both classes, the notes are below. ``python
+docs/_extensions/argument_tables.py`` writes the tables into the page; a test holds them to it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import sklearn.linear_model
+import sklearn.svm
+
+import widemargin
+
+PAGE = Path(__file__).parents[1] / "guide" / "coming_from_linearsvc.md"
+BEGIN, END = "<!-- begin: tables -->\n", "<!-- end: tables -->\n"
+CLASSES = ("LinearSVC", "LogisticRegression", "LogisticRegressionCV")
+
+NOTES = {
+    "C": "`C` times the weights of an example must be 0 or lie between 1e-50 and 1e50",
+    "C LogisticRegression": '`np.inf`: no penalty, for two classes or `multi_class="ovr"`',
+    "Cs": "None: a search from the data's own smallest C",
+    "penalty": '`"l1"` and `"elasticnet"` are an error',
+    "penalty LinearSVC": '`loss` comes first here; `LinearSVC("l2", "hinge")` is understood',
+    "penalty LogisticRegression": 'None: `C=np.inf`; `"l1"` and `"elasticnet"` are an error',
+    "l1_ratio": "anything but 0 is an error",
+    "l1_ratios": "anything but zeros is an error",
+    "dual": 'no effect: `solver="auto"` chooses the method',
+    "loss": "works with every solver choice of `dual`",
+    "tol": "the relative duality gap, (P − D)/P",
+    "multi_class": 'also `"weston_watkins"`',
+    "multi_class LogisticRegression": '`"ovr"`: one-vs-rest, scikit-learn\'s of old',
+    "multi_class LogisticRegressionCV": '`"ovr"`: one-vs-rest, scikit-learn\'s of old',
+    "fit_intercept": 'True: exact; `"penalised"`: a constant feature, as LIBLINEAR\'s',
+    "intercept_scaling": "no effect on an exact intercept",
+    "class_weight": "a class that is not in y is an error",
+    "solver": 'scikit-learn\'s names are read as `"auto"`, `"liblinear"` as a penalised intercept',
+    "solver LinearSVC": "a name from [Which solver](which_solver.md)",
+    "max_iter": "sweeps or steps, over all methods that run; at least 1",
+    "verbose": "a progress bar",
+    "random_state": "two fits agree bit for bit",
+    "n_jobs": "threads over the classes (and folds), on one shared X",
+    "warm_start": "from the weights, and the dual variables if there are as many rows",
+    "time_limit": "seconds",
+    "callback": "called at every check of the certificate, see [Long fits](long_fits.md)",
+    "scoring": "accuracy; no warning",
+    "use_legacy_attributes": "True without a warning",
+    "cv": "as there",
+    "refit": "as there",
+    "search_tol": "tolerance of the search, see [Choosing C](choosing_c.md)",
+    "certify": "a proof that no other C is better by more than this",
+    "coef_": "float32 if X is, unless that would lose `tol`",
+    "n_iter_": "the shapes of scikit-learn",
+    "n_iter_ LogisticRegression": "one entry per problem",
+    "dual_coef_": "αᵢ yᵢ, shape (1, n) or (k, n), in the order of the rows of X",
+    "support_": "rows whose dual variable is not zero for some class",
+    "n_support_": "how many of them in each class",
+    "certificate_": "primal, dual and gap of the whole model",
+    "certificates_": "one per problem; in the CV classes one per C",
+    "primal_": "the primal values, an array",
+    "dual_": "the dual values, an array",
+    "rounding_": "what the gaps allow for rounding, an array",
+    "status_": '`"converged"`, `"iteration_limit"`, `"time_limit"`, `"interrupted"`, '
+    '`"stalled"`, `"no_optimum"`',
+    "solver_": "which methods ran, and why",
+    "history_": "what every check saw",
+    "best_score_": "the best mean score",
+    "path_": "columns over the values of C",
+    "stopped_": "why the search ended",
+    "fold_coef_": "the folds' weights at the last C",
+    "fold_intercept_": "the folds' intercepts at the last C",
+}
+
+
+def theirs(name: str) -> Any:
+    """Return scikit-learn's class of that name."""
+    return getattr(sklearn.svm if name == "LinearSVC" else sklearn.linear_model, name)
+
+
+def fitted(make: Any) -> set[str]:
+    """Return the names of the attributes that a fit leaves."""
+    X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 1, 0, 1, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make(**({"cv": 2} if make.__name__.endswith("CV") else {})).fit(X, y)
+        return {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+
+
+def note(name: str, owner: str) -> str:
+    """Return what there is to say."""
+    return NOTES.get(f"{name} {owner}", NOTES.get(name, "the same"))
+
+
+def table(name: str) -> str:
+    """Return the tables of one class."""
+    ours, other = getattr(widemargin, name), theirs(name)
+    mine = inspect.signature(ours).parameters
+    given = inspect.signature(other).parameters
+    lines = [f"### {name}", "", "| argument | scikit-learn | here | |", "|---|---|---|---|"]
+    for argument in [*given, *(extra for extra in mine if extra not in given)]:
+        default = f"`{given[argument].default!r}`" if argument in given else "none"
+        here = f"`{mine[argument].default!r}`" if argument in mine else "none"
+        lines.append(f"| `{argument}` | {default} | {here} | {note(argument, name)} |")
+    lines += ["", "| attribute | scikit-learn | here | |", "|---|---|---|---|"]
+    known, kept = fitted(other), fitted(ours)
+    for attribute in sorted(known | kept):
+        there, here = ("yes" if attribute in names else "no" for names in (known, kept))
+        lines.append(f"| `{attribute}` | {there} | {here} | {note(attribute, name)} |")
+    return "\n".join(lines) + "\n"
+
+
+def page(text: str) -> str:
+    """Return the page with the tables of today."""
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    return before + BEGIN + "\n" + "\n".join(map(table, CLASSES)) + "\n" + END + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
