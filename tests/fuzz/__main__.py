@@ -22,6 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--cases", type=int, default=None, help="stop after so many")
     parser.add_argument("--seed", type=int, default=None, help="default: a fresh one")
     parser.add_argument(
         "--case", type=int, default=None, help="run one case alone, in this process"
@@ -38,7 +39,8 @@ def main() -> int:
     print(f"{command} --seconds {options.seconds:g}", flush=True)
     table: dict[str, Counter[str]] = {}
     began, failures = time.monotonic(), Counter[str]()
-    for number, outcome in outcomes(case, seed, options.seconds, campaign.LIMIT):
+    run = outcomes(case, seed, options.seconds, campaign.LIMIT, options.cases)
+    for number, outcome in run:
         table.setdefault(outcome.kind, Counter())[outcome.result] += 1
         if outcome.failure:
             failures[sort_of(outcome.failure)] += 1

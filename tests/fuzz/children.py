@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 _FIRST = 120.0
 """Seconds more for the first case of a child, which imports everything."""
+_LOOKS = 0.2
+"""Seconds between two looks at a process that is waited for."""
 
 Case = Callable[[int, int], "Outcome"]
 
@@ -34,13 +38,47 @@ class Outcome:
     failure: str = ""
 
 
-def outcomes(case: Case, seed: int, seconds: float, limit: float) -> Iterator[tuple[int, Outcome]]:
-    """Run cases, each for `limit` seconds at most, until the time is over; yield their outcomes."""
+class Patience:
+    """How long to wait for a process: by its own CPU seconds, so that a busy machine is no hang.
+
+    It has run out when the process has used `limit` CPU seconds, and also when `limit` seconds have
+    gone by in which it used none: a process that can run gets some, however busy the machine.
+    """
+
+    def __init__(self, pid: int, limit: float) -> None:
+        self._pid, self._limit = pid, limit
+        self._began = self._last = self._used()
+        self._since = time.monotonic()
+
+    def over(self) -> bool:
+        """Say whether the process hangs."""
+        used = self._used()
+        if used != self._last:
+            self._last, self._since = used, time.monotonic()
+        waited = time.monotonic() - self._since
+        return used - self._began > self._limit or waited > self._limit
+
+    def _used(self) -> float:
+        """Return the CPU seconds of the process so far; none where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
+
+
+def outcomes(
+    case: Case, seed: int, seconds: float, limit: float, most: int | None = None
+) -> Iterator[tuple[int, Outcome]]:
+    """Run cases until the time is over or `most` are done; yield their numbers and outcomes.
+
+    Each may use `limit` seconds, see `Patience`.
+    """
     end = time.monotonic() + seconds
     child = None
     number = 0
     try:
-        while time.monotonic() < end:
+        while time.monotonic() < end and (most is None or number < most):
             if child is None:
                 child = _Child(case, seed, limit)
             outcome = child.run(number)
@@ -67,9 +105,13 @@ class _Child:
         """Return the outcome of a case; None if the child died or took too long."""
         limit = self._limit + _FIRST * self._first
         self._first = False
+        patience = Patience(self._process.pid or 0, limit)
         try:
             self._pipe.send(number)
-            return self._pipe.recv() if self._pipe.poll(limit) else None
+            while not self._pipe.poll(_LOOKS):
+                if patience.over():
+                    return None
+            return self._pipe.recv()
         except (EOFError, OSError):
             return None
 

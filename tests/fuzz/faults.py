@@ -20,14 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.fuzz.children import Outcome
+from tests.fuzz.children import Outcome, Patience
 
 from widemargin import LinearSVC, dump_svmlight, load_model, load_svmlight, verify_exactly
 
 Random = np.random.Generator
 
-LIMIT = 120.0
-"""Seconds that a case may take: it starts the command."""
+LIMIT = 600.0
+"""Seconds that a case may take: it starts the command, and waits for it."""
+_LIMIT_OF_COMMAND = 30.0
+"""CPU seconds that a command may take; it usually takes three."""
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 """Linux's numbers."""
 
@@ -63,8 +65,17 @@ def _start(
 
 
 def _finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, err = process.communicate(timeout=60.0)
-    return process.returncode, err
+    patience = Patience(process.pid, _LIMIT_OF_COMMAND)
+    while True:
+        try:
+            _, err = process.communicate(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            if not patience.over():
+                continue
+            process.kill()
+            process.communicate()
+            raise
+        return process.returncode, err
 
 
 @cache

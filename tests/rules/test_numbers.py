@@ -38,7 +38,11 @@ REASONS: dict[str, dict[str, str]] = {
         ("OK", "NOT_REACHED", "BAD_INPUT", "INTERNAL", "INTERRUPTED"), "an exit code"
     ),
     "cli/tune.py": {"_BAR": "characters of a bar"},
-    "data/csv_tables.py": {"_ROWS_AT_ONCE": "a buffer"},
+    "data/csv_tables.py": {
+        "_ROWS_AT_ONCE": "a buffer",
+        "_BYTES_AT_ONCE": "a buffer",
+        "_CONTROLS": "characters of ASCII",
+    },
     "data/gram.py": {"Kernel.degree": "the default of an argument, as scikit-learn's"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",
@@ -59,6 +63,7 @@ REASONS: dict[str, dict[str, str]] = {
     "exact/balls.py": {"_PRECISION": "digits that the documentation promises"},
     "exact/losses.py": {"_MORE_BITS": "digits that nobody can run out of"},
     "estimators/worst_case.py": {"_FAR": "a share of a supremum that is not attained"},
+    "linalg/blas.py": {"_WORKSPACE": "a buffer of OpenBLAS"},
     "linalg/cholesky.py": {
         "LIFT": "the policy for jitter, far above rounding and far below curvature",
         "JITTERS": "the policy for jitter, in units of rounding",

@@ -17,6 +17,9 @@ from widemargin.data.compression import READ_ERRORS, compression_named, writing
 from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
 
 _ROWS_AT_ONCE = 4096
+_BYTES_AT_ONCE = 2**20
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
+"""Parsers differ in which of these they take for spaces; a file of numbers needs none of them."""
 
 
 def read_csv(path: PathLike, columns: Columns | None = None, *, header: str = "auto") -> Table:
@@ -31,11 +34,7 @@ def read_csv(path: PathLike, columns: Columns | None = None, *, header: str = "a
     names, label, features = layout.names, layout.label, layout.features
     wanted = sorted({*features, *(() if label is None else (label,))})
     codes: dict[str, int] = {}
-    cells = _numbers(layout, wanted, codes)
-    if cells is None or any(_is_number(text) or not text for text in codes):
-        # numpy's parser is quick but gives no line numbers; the slow way finds them.
-        _check_cells(layout)
-        fail(path, "the file cannot be read as a table of numbers")
+    cells = _checked(layout, wanted, codes)
     y: NDArray[Any] | None = None
     if label is not None:
         y = cells[:, wanted.index(label)].copy()
@@ -91,6 +90,8 @@ def _layout_of(path: PathLike, columns: Columns, header: str) -> _Layout:
     first = next(csv.reader([line], delimiter=delimiter))
     names = None
     if header == "yes" or (header == "auto" and not any(map(_is_number, first))):
+        for place, name in enumerate(first):
+            _check_controls(path, name, number, place)
         names = [name.strip() for name in first]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -106,6 +107,17 @@ def _open(path: PathLike) -> IO[str]:
     opener: Any = open if compression is None else compression.open
     # utf-8-sig: spreadsheets begin their files with a byte order mark.
     return opener(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _has_controls(path: PathLike) -> bool:
+    """Say whether there are control characters in the file, besides tabs and ends of lines."""
+    compression = compression_named(path)
+    opener: Any = open if compression is None else compression.open
+    with opener(path, "rb") as file:
+        while block := file.read(_BYTES_AT_ONCE):
+            if len(block.translate(None, _CONTROLS)) < len(block):
+                return True
+    return False
 
 
 def _first_line(path: PathLike) -> tuple[int, str]:
@@ -125,6 +137,18 @@ def _first_line(path: PathLike) -> tuple[int, str]:
     if "\0" in line:
         fail(path, "the file is not text", line=1)
     return number, line
+
+
+def _checked(layout: _Layout, wanted: list[int], codes: dict[str, int]) -> NDArray[np.float64]:
+    """Return the wanted columns, or refuse the file with the line and column at fault."""
+    cells = _numbers(layout, wanted, codes)
+    unusable = cells is None or any(_is_number(text) or not text for text in codes)
+    if unusable or _has_controls(layout.path):
+        # numpy's parser is quick but gives no line numbers; the slow way finds them.
+        _check_cells(layout)
+    if cells is None or unusable:
+        fail(layout.path, "the file cannot be read as a table of numbers")
+    return cells
 
 
 def _numbers(
@@ -197,8 +221,9 @@ def _check_cells(layout: _Layout) -> None:
             if len(row) != width:
                 fail(path, f"there are {len(row)} cells, the first line has {width}", line=line)
             for place in layout.features:
-                _check_feature(layout, row[place].strip(), line, place)
+                _check_feature(layout, row[place], line, place)
             if label is not None:
+                _check_controls(path, row[label], line, label)
                 cell = row[label].strip()
                 text_labels.append(not _is_number(cell))
                 reason = _label_fault(cell, text_labels)
@@ -213,6 +238,8 @@ def _check_cells(layout: _Layout) -> None:
 
 
 def _check_feature(layout: _Layout, cell: str, line: int, place: int) -> None:
+    _check_controls(layout.path, cell, line, place)
+    cell = cell.strip()
     if not cell:
         reason = "the cell is empty"
     elif not _is_number(cell):
@@ -223,6 +250,13 @@ def _check_feature(layout: _Layout, cell: str, line: int, place: int) -> None:
         return
     title = "" if layout.names is None else f" (column {layout.names[place]!r})"
     fail(layout.path, reason + title, line=line, column=place + 1)
+
+
+def _check_controls(path: PathLike, cell: str, line: int, place: int) -> None:
+    for character in cell:
+        if character < "\x80" and ord(character) in _CONTROLS:
+            reason = f"there is a control character, {character!r}"
+            fail(path, reason, line=line, column=place + 1)
 
 
 def _label_fault(cell: str, are_text: list[bool]) -> str | None:

@@ -6,13 +6,23 @@ would wait for each other, and round differently from machine to machine.
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+try:
+    import resource
+except ImportError:  # not on Windows, which has no such limits either
+    resource = None  # type: ignore[assignment]
+
+_WORKSPACE = 2**25 + 2**21
+"""Bytes: OpenBLAS takes 2^25 and some pages for a thread's first product or factorisation."""
 
 
 @contextmanager
@@ -28,6 +38,7 @@ def one_blas_thread() -> Iterator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
+    reserve_workspace()
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -46,3 +57,28 @@ def one_blas_thread() -> Iterator[None]:
 def _libraries() -> list[Any]:
     controllers = ThreadpoolController().lib_controllers
     return [library for library in controllers if library.user_api == "blas"]
+
+
+def reserve_workspace() -> None:
+    """Let BLAS take its work space now, or raise MemoryError.
+
+    OpenBLAS takes it at its first call and keeps it; where the address space is limited and the
+    rest too small, it asks again and again, without end. So ask here first. numpy and scipy bring
+    a BLAS each.
+    """
+    if resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        _reserve_within_limit()
+
+
+@cache
+def _reserve_within_limit() -> None:
+    from scipy.linalg.lapack import dpotrf
+
+    try:
+        with ExitStack() as held:
+            for _ in range(2):
+                held.enter_context(mmap.mmap(-1, _WORKSPACE))
+    except OSError:
+        raise MemoryError("not enough memory for linear algebra") from None
+    A = np.eye(64)
+    dpotrf(A @ np.ones((64, 64)) + A)
