@@ -122,3 +122,27 @@ def test_passes_grow_with_every_step_on_the_factor_of_the_rows() -> None:
     for steps in range(3):
         assert state.passes == pytest.approx(0.5 * n + steps * 2.0 * n / d)
         method.advance(state)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize(("count", "weights"), [(120, 60), (200, 100)])
+def test_large_costs_are_approached_from_below(count: int, weights: int, free: bool) -> None:
+    """At once, these took 20 to 80 steps: which examples are inside the margin was not sorted."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(count, weights))
+    y = np.where(random.random(count) < 0.5, 1.0, -1.0)
+    loss = LOSSES["squared_hinge"]
+    problem = BinaryProblem(Rows.of(X), y, np.full(count, 1000.0), loss, free)
+    solution = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
+    assert solution.status is Status.CONVERGED
+    assert solution.iterations <= 30
+
+
+def test_costs_are_full_where_steps_get_ahead() -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(600, 30))
+    y = np.where(X[:, 0] + random.normal(size=600) > 0.0, 1.0, -1.0)
+    loss = LOSSES["squared_hinge"]
+    problem = BinaryProblem(Rows.of(X), y, np.full(600, 1000.0), loss, True)
+    solution = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
+    assert solution.iterations <= 7

@@ -160,7 +160,7 @@ class CurvedRows:
         """Compare with the step before, if that was on the same examples."""
         members = curvature > 0.0
         none = np.empty(0, np.int64)
-        if before is None or before.problem is not problem:
+        if before is None or before.problem.rows is not problem.rows:
             return cls(problem, members, None, none, none)
         changed = np.flatnonzero(members ^ before.members)
         came = members[changed]
@@ -181,6 +181,8 @@ class CurvedRows:
             total /= level
         else:
             total = self.before.total
+            if self.before.problem is not self.problem:  # all costs were raised alike
+                total *= self.problem.cost.sum() / self.before.problem.cost.sum()
             for changed, sign in ((self.came, 1.0), (self.went, -1.0)):
                 part = rows.take(changed).gram(self.problem.cost[changed], free)
                 total += sign * part

@@ -6,6 +6,12 @@ the first steps are taken on growing samples of the examples: a sample of m of t
 weights to within their statistical error, of order d/m, at m/n of the price, so that the whole data
 are left with the last two or three steps. Where examples are not so many, and so clean that a sweep
 of dual coordinate descent soon predicts those still to come, sweeps lead nearer than samples.
+
+A loss that is quadratic on pieces has its solution in one step once it is known who is on which
+piece. Where costs are large and the weights many, steps from afar put most examples on the wrong
+one, and a hundred steps may pass before they are sorted. The solution at a tenth of the costs has
+nearly the same examples on each piece: where the first steps prove nothing, costs are lowered until
+an example alone hardly moves its own margin, and raised again tenfold at a time.
 """
 
 from __future__ import annotations
@@ -39,6 +45,13 @@ _PROBED, _FEWEST_PROBED = 16, 500
 
 _WHOLE: list[NDArray[np.int64] | None] = [None]
 
+_LOST_STEPS, _LOST_GAP, _LOST_RATE = 3, 0.9, 0.6
+"""From so many steps on, a relative gap above this that the last step has not cut to that share
+means that steps lead nowhere: those that do cut it faster and faster."""
+
+_RAISE, _RAISE_GAP = 10.0, 0.1
+"""Lowered costs are raised by this factor when the relative gap at them is below that."""
+
 
 @dataclass(eq=False)
 class NewtonState(State):
@@ -58,6 +71,15 @@ class NewtonState(State):
     primal: float = 0.0
     system: NewtonSystem = field(default_factory=NewtonSystem)
     opening: DualCDState | None = None
+    share: float = 1.0
+    """Of the costs that the steps are made at."""
+    steps_on_all: int = 0
+    may_lower: bool = False
+
+    @property
+    def on_all(self) -> bool:
+        """Whether the present stage has all examples, if not at their full costs."""
+        return self.problem.rows is self.whole.rows
 
     @property
     def point(self) -> Point:
@@ -103,6 +125,7 @@ class Newton:
             point.alpha,
             scores=np.empty(0),
             opening=opening,
+            may_lower=problem.loss.curvature_level is not None and len(stages) == 1,
         )
         if opening is None:
             self._enter_stage(state)
@@ -114,14 +137,14 @@ class Newton:
             self._sweep(state, state.opening)
             return
         problem = state.problem
-        if problem is state.whole and problem.loss.compiled and _is_small(problem):
+        if state.on_all and problem.loss.compiled and _is_small(problem):
             self._small_step(state)
             return
         loss, y, cost = problem.loss, problem.y, problem.cost
         problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
 
         # 1) gradient and curvature
-        if problem is state.whole:
+        if state.on_all:
             state.alpha = None  # a step that is broken off needs it no more: the scores give it
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
         gradient = state.w - problem.rows.combine(alpha, y)
@@ -152,6 +175,8 @@ class Newton:
         if at_zero >= 0.0:
             if problem is state.whole:
                 state.finished = True
+            elif state.on_all:
+                self._set_costs(state, _RAISE * state.share)
             else:
                 self._enter_stage(state)
             return
@@ -167,7 +192,7 @@ class Newton:
         state.b += step * direction_b
         problem.rows.remember(state.w, state.scores)
         primal = state.primal = problem.primal(state.w, state.b, state.scores)
-        if problem is state.whole:
+        if state.on_all:
             image = state.w + (1.0 - step) * direction
             if state.system.residual is not None:
                 image += state.system.residual[: image.size]
@@ -175,7 +200,7 @@ class Newton:
             alpha -= state.alpha
             if alpha.any():
                 image -= problem.rows.combine(alpha, y)
-            state.expected_gap = abs(primal - problem.dual(state.alpha, image)) / primal
+            self._judge(state, state.alpha, image, primal - problem.dual(state.alpha, image))
         elif (
             -0.5 * at_zero
             <= 2.0 * SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count
@@ -183,6 +208,43 @@ class Newton:
             # The next step would gain much less than this one, and so less than the sample's own
             # error: a larger sample has more to say.
             self._enter_stage(state)
+
+    def _judge(self, state: NewtonState, alpha: Vector, image: Vector | None, gap: float) -> None:
+        """Estimate the gap; lower the costs if steps lead nowhere, or raise them if they do.
+
+        `gap` is that at the costs of the steps.
+        """
+        whole, problem = state.whole, state.problem
+        before, state.expected_gap = state.expected_gap, abs(gap) / state.primal
+        if problem is whole:
+            state.steps_on_all += 1
+            lost = state.expected_gap > max(_LOST_GAP, _LOST_RATE * before)
+            if lost and state.may_lower and state.steps_on_all >= _LOST_STEPS:
+                self._lower_costs(state)
+            return
+        solved = state.expected_gap <= _RAISE_GAP
+        if image is None:
+            image = problem.rows.combine(alpha, problem.y)
+        primal = whole.primal(state.w, state.b, state.scores)
+        state.expected_gap = abs(primal - whole.dual(alpha, image)) / primal
+        if solved:
+            self._set_costs(state, _RAISE * state.share)
+
+    def _lower_costs(self, state: NewtonState) -> None:
+        """Begin again at costs that let an example hardly move its own margin."""
+        problem, state.may_lower = state.whole, False
+        mean = float(problem.cost.mean()) * problem.rows.mean_squared_norm
+        share = 1.0 / max(1.0, problem.loss.stiffness * mean)
+        if share < 1.0 / _RAISE:
+            state.w, state.b = np.zeros_like(state.w), 0.0
+            state.scores = np.zeros(problem.rows.count)
+            self._set_costs(state, share)
+
+    def _set_costs(self, state: NewtonState, share: float) -> None:
+        """Go on at this share of the costs; weights and scores stay what they are."""
+        state.share = min(1.0, share)
+        state.problem = state.whole if share >= 1.0 else state.whole.rescaled(state.share)
+        state.primal = state.problem.primal(state.w, state.b, state.scores)
 
     def _sweep(self, state: NewtonState, opening: DualCDState) -> None:
         """Sweep over all examples; after the last time, go on with steps from there."""
@@ -210,10 +272,13 @@ class Newton:
         state.w, state.b, state.scores, state.alpha = w, b, scores, alpha
         problem.rows.remember(w, scores)
         state.passes += 3
-        state.finished = not moved
         if moved:
             state.primal = primal
-            state.expected_gap = gap / primal
+            self._judge(state, alpha, None, gap)
+        elif problem is state.whole:
+            state.finished = True
+        else:
+            self._set_costs(state, _RAISE * state.share)
 
     def _enter_stage(self, state: NewtonState) -> None:
         subset = state.stages.pop(0)
