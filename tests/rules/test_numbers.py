@@ -157,6 +157,11 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "methods/newton/newton.py": {
         "_PROBED": "the share of the examples that a probe may cost",
+        "_LOST_STEPS": "steps before which no rate is known",
+        "_LOST_GAP": "a relative gap that proves nothing",
+        "_LOST_RATE": "a rate slower than that of steps that get ahead",
+        "_RAISE": "a factor of the costs between stages",
+        "_RAISE_GAP": "an accuracy of the stages before the last",
         "_FEWEST_PROBED": "examples that a share of them can be estimated from",
     },
     "methods/newton/proximal_newton.py": {
