@@ -196,11 +196,10 @@ class _Run:
         self.best, self.trace = _Best(), list[Record]()
         self.iteration = self.last_check = 0
         self.check_seconds = self.passes_before = self.work_before = 0.0
-        self.hoped = np.inf
-        self.finite = True
+        self.hoped, self.finite = np.inf, True
         self.state: Any = None
         self.method: Any = None
-        self.progress: Any = None
+        self.progress = Progress(problem, "", settings.tol)
 
     def checkpoint(self) -> None:
         """Leave what is under way if it was interrupted or the time is up."""
@@ -300,6 +299,7 @@ class _Run:
         if self.finite or self.best.point is None:
             self.best.take(judged, certificate)
         self.last_check, self.last_told = self.iteration, time.perf_counter()
+        self.progress.proved = self.best.certificate.relative_gap
         self.check_seconds = self.last_told - started
         hopes = self.state.expected_gap <= self.settings.tol
         self.hoped = self.state.expected_gap if hopes else np.inf

@@ -42,7 +42,9 @@ def their_output(folder, X, y, *options):
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("intercept", [True, "penalised", False])
 @pytest.mark.parametrize(
-    "estimator", [LinearSVC("hinge"), LinearSVC("squared_hinge"), LogisticRegression()], ids=str
+    "estimator",
+    [LinearSVC("hinge"), LinearSVC("squared_hinge"), LogisticRegression(multi_class="ovr")],
+    ids=str,
 )
 def test_liblinear_predicts_with_our_models(tmp_path, data, intercept, estimator):
     X, y = DATA[data]
@@ -54,7 +56,7 @@ def test_liblinear_predicts_with_our_models(tmp_path, data, intercept, estimator
 
 def test_liblinear_finds_our_probabilities(tmp_path):
     X, y = DATA["ten classes"]
-    estimator = LogisticRegression(tol=1e-2).fit(X, y)
+    estimator = LogisticRegression(multi_class="ovr", tol=1e-2).fit(X, y)
     save_liblinear(estimator, tmp_path / "a.model")
     head, *lines = their_output(tmp_path, X, y, "-b", "1")
     assert head == "labels " + " ".join(map(str, estimator.classes_))

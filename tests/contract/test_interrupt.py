@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +16,16 @@ import pytest
 from oracle import LOSSES, PAIRS
 from widemargin.interrupt import Interrupt
 
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="reads CPU times from Linux's /proc"
+)
+
 CHILD = """
 import json, os, sys, time, warnings
 import numpy as np
 sys.path.insert(0, {folder!r})
-from oracle import Oracle, estimator
+from oracle import estimator
+from widemargin.interrupt import Interrupt
 warnings.simplefilter("ignore")
 loss, solver, n, d, classes, n_jobs = {arguments!r}
 random = np.random.default_rng(0)
@@ -27,14 +33,21 @@ X = random.standard_normal(size=(n, d), dtype=np.float32)
 y = np.argmax(X[:, :classes] + random.normal(size=(n, classes)), axis=1)
 model = estimator(loss, C=100.0, solver=solver, tol=1e-15, max_iter=10**9, warm_start=True,
                   n_jobs=n_jobs)
-print("ready", flush=True)
+enter = Interrupt.__enter__
+def entering(self):
+    # Says when the watch begins: a busy machine takes its time to get there.
+    Interrupt.__enter__ = enter
+    entered = enter(self)
+    print("ready", flush=True)
+    return entered
+Interrupt.__enter__ = entering
 try:
     model.fit(X, y)
 except KeyboardInterrupt as stop:
     assert "because it was interrupted" in str(stop), str(stop)
 else:
     raise AssertionError("Ctrl-C was lost")
-print(json.dumps({{"came back": time.monotonic()}}), flush=True)
+print(json.dumps({{"came back": time.process_time()}}), flush=True)
 first = dict(status=model.status_, primal=model.primal_.tolist(), dual=model.dual_.tolist(),
              gap=[c.relative_gap for c in model.certificates_])
 model.set_params(time_limit=0.3).fit(X, y)
@@ -47,8 +60,14 @@ print(json.dumps([first, second]), flush=True)
 BUSY = {"dual_cd": (20_000, 100)}
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the CPU time that a process has taken: it does not depend on what else is running."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def interrupt_child(arguments: tuple[Any, ...], delay: float) -> tuple[float, Any, Any]:
-    """Run the child, send SIGINT `delay` seconds into its fit; return the seconds it took."""
+    """Run the child, send SIGINT `delay` seconds into its fit; return the CPU time it took."""
     folder = os.path.dirname(os.path.dirname(__file__))
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD.format(folder=folder, arguments=arguments)],
@@ -60,7 +79,7 @@ def interrupt_child(arguments: tuple[Any, ...], delay: float) -> tuple[float, An
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n", child.communicate()
         time.sleep(delay)
-        sent = time.monotonic()
+        sent = cpu_seconds(child.pid)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
         assert child.returncode == 0, err
@@ -73,8 +92,8 @@ def interrupt_child(arguments: tuple[Any, ...], delay: float) -> tuple[float, An
 
 def check(arguments: tuple[Any, ...], delay: float) -> None:
     seconds, first, second = interrupt_child(arguments, delay)
-    # The promise is 0.5 s; the slack is for a machine that does other things.
-    assert seconds < 2.0
+    # The promise is 0.5 s; a certificate of each class may come on top.
+    assert seconds < 1.0
     assert "interrupted" in first["status"]
     # A class may be done by then, as far as double precision can prove it.
     assert set(first["status"]) <= {"interrupted", "converged", "stalled"}

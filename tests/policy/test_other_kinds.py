@@ -148,3 +148,21 @@ def test_the_best_gap_so_far_counts_and_long_runs_are_asked_less_often() -> None
         assert choice.next(progress) is None
     assert policy.asked[3] == [0.5, 0.1, 0.1, 0.1]
     assert 40 < len(policy.asked) < 100
+
+
+def test_estimates_that_a_certificate_refuted_count_no_more() -> None:
+    class Recorder(KernelPolicy):
+        seen: list[float] = []
+
+        def next(self, shape: KernelShape, legs: Sequence[Leg], follows: str) -> None:
+            self.seen[:] = legs[-1].gaps
+
+    policy = Recorder()
+    choice = Auto(policy)
+    choice._legs.append(Leg("dual_cd"))
+    progress = Progress(None, "dual_cd", 1e-12)
+    for gap, proved in [(0.1, 0.0), (1e-17, 0.0), (1e-17, 5e-10), (1e-18, 5e-10)]:
+        progress.expected.append(gap)
+        progress.proved = proved
+        choice.next(progress)
+    assert policy.seen == [0.1, 5e-10, 5e-10, 5e-10]

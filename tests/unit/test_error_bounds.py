@@ -49,7 +49,7 @@ def test_solutions_lie_in_the_balls(loss: str, classes: int, effort: Effort) -> 
     b = knot_of(engine, 1.0)
     found = between(a, b, np.linspace(a.x, b.x, 5), HeldOut.of(engine.folds))
     for place in range(4):
-        for share in (0.0, 0.21, 0.5, 0.83, 1.0):
+        for share in (0.0, 0.21, 0.83):
             ends = np.exp(found.x[place : place + 2])
             C = (1.0 - share) * ends[0] + share * ends[1]
             mix = (1.0 - share) * found.mix[place] + share * found.mix[place + 1]

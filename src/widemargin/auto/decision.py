@@ -111,6 +111,9 @@ class Auto(Generic[Shape]):
         leg.passes = progress.passes
         best = leg.gaps[-1] if leg.gaps else math.inf
         leg.gaps.append(min(best, progress.expected[-1]))
+        if leg.gaps[-1] <= progress.tol < progress.proved:
+            # The estimates were too hopeful: a certificate has said so.
+            leg.gaps[:] = [max(gap, progress.proved) for gap in leg.gaps]
         if not (leg.finished or _worth_asking(len(leg.gaps))):
             return None
         decision = self._policy.next(self._shape, self._legs, self._follows)

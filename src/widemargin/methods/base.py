@@ -92,7 +92,8 @@ class Progress:
     """What a choice may judge by: the method at work and how it fared so far.
 
     Its work is counted in operations (`widemargin.data.work`), never by the clock: the same data
-    give the same choice on a busy machine.
+    give the same choice on a busy machine. `expected` are the method's own estimates of the
+    relative gap, `proved` is what the latest certificate of its points said.
     """
 
     problem: Any
@@ -103,4 +104,5 @@ class Progress:
     active: int = 0
     iterations: int = 0
     expected: list[float] = field(default_factory=list)
+    proved: float = 0.0
     finished: bool = False
