@@ -125,3 +125,20 @@ def test_bad_usage(run, arguments, words):
 def test_json_is_one_object(run):
     _, out, _ = run("tune", "iris.svm", "--Cs", 1, "--json")
     assert json.loads(out)["command"] == "tune"
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities(run, run_json, folder, method):
+    code, *_ = run("tune", "iris.svm", "p.model", "--Cs", "0.1,1", "--probability", method)
+    assert code == 0
+    code, found = run_json("predict", "iris.svm", "p.model", "--proba")
+    assert code == 0
+    assert np.shape(found["probabilities"]) == (150, 3)
+    np.testing.assert_allclose(np.sum(found["probabilities"], axis=1), 1.0)
+
+
+@pytest.mark.parametrize("wrong", [("--loss", "logistic"), ("--format", "liblinear")])
+def test_probabilities_refused(run, wrong):
+    code, _, err = run("tune", "iris.svm", "--probability", "sigmoid", *wrong)
+    assert code == 2
+    assert "--probability" in err

@@ -136,6 +136,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
+    "problems/calibration.py": {
+        "_STEPS": "the paper's bound on Newton steps",
+        "_SHORTEST": "the paper's shortest step",
+    },
     "problems/support.py": {
         "_WIDEST": "a distance of margins from one",
         "_TINY": "a share of the cost",

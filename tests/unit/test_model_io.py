@@ -157,7 +157,7 @@ def test_the_wrong_number_of_features_is_refused():
 
 
 def test_only_the_logistic_loss_has_probabilities():
-    with pytest.raises(ValueError, match="only the logistic loss gives probabilities"):
+    with pytest.raises(ValueError, match="if its loss is logistic or if it was calibrated"):
         model_of(fitted()).probabilities_of(np.zeros(3))
 
 

@@ -19,6 +19,7 @@ LOSSES = ("hinge", "squared_hinge", "logistic")
 MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer", "multinomial")
 JOINT_RULES = ("weston_watkins", "crammer_singer")
 """Rules that train all classes at once even if there are two."""
+CALIBRATIONS = ("sigmoid", "isotonic")
 INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
 
 

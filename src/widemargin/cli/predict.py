@@ -32,7 +32,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument("model", help="a widemargin or LIBLINEAR model")
     parser.add_argument("-o", "--output", metavar="FILE", help="predictions (default: stdout)")
     columns = parser.add_mutually_exclusive_group()
-    columns.add_argument("--proba", action="store_true", help="add probabilities (logistic loss)")
+    columns.add_argument(
+        "--proba",
+        action="store_true",
+        help="add probabilities (logistic loss, or a model of tune --probability)",
+    )
     columns.add_argument("--scores", action="store_true", help="add the scores w·x + b")
     parser.add_argument(
         "--pad",
@@ -57,16 +61,15 @@ class _Predictions:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
-    from widemargin.problems.losses import gives_probabilities
-
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
         check_writable(options.output)
     model = read_model(options.model, ("widemargin predict DATA MODEL", options.data))
-    if options.proba and not gives_probabilities(model.loss):
+    if options.proba and not model.gives_probabilities:
         raise ValueError(
-            f"--proba is for the logistic loss; {options.model} was trained with {model.loss}"
+            f"--proba is for the logistic loss, and for models of tune --probability; "
+            f"{options.model} was trained with {model.loss}"
         )
     data = read_data(options.data, options, model)
     _check_width(output, options, data.X.shape[1], model.n_features)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.inputs import check_writable
 from widemargin.cli.options import (
+    CALIBRATIONS,
     COUNT,
     JOINT_RULES,
     NUMBER,
@@ -64,6 +65,11 @@ def add_to(commands: Any) -> None:
         "needs --intercept none or penalised"
     )
     add("--certify", None, certify, metavar="EPSILON", **NUMBER)
+    probability = (
+        "calibrate probabilities on the held-out rows, for predict --proba; needs a hinge loss and "
+        "the package's own format"
+    )
+    add("--probability", None, probability, choices=CALIBRATIONS)
     add = adder(parser)
     add("--png", None, "also write the plot as a PNG file", metavar="FILE")
     add("--html", None, "also write table and plot as an HTML page", metavar="FILE")
@@ -100,6 +106,13 @@ def _check_search(options: argparse.Namespace) -> None:
             raise ValueError("--certify needs --multi-class ovr")
         if options.intercept == "exact":
             raise ValueError("--certify needs --intercept penalised or none")
+    if options.probability is not None:
+        from widemargin.problems.losses import gives_probabilities
+
+        if gives_probabilities(options.loss):
+            raise ValueError("--probability is for the hinge losses: the logistic loss has its own")
+        if options.format != "own":
+            raise ValueError("--probability needs --format own")
     files = [file for file in (options.png, options.html) if file]
     for file in files:
         check_writable(file)
@@ -146,7 +159,12 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
     if gives_probabilities(options.loss):
         rule = options.multi_class
         return LogisticRegressionCV(multi_class=rule, use_legacy_attributes=False, **settings)
-    return LinearSVCCV(options.loss, multi_class=options.multi_class, **settings)
+    return LinearSVCCV(
+        options.loss,
+        multi_class=options.multi_class,
+        probability=options.probability or False,
+        **settings,
+    )
 
 
 def _rows(estimator: LinearClassifierCV) -> list[tuple[str, ...]]:

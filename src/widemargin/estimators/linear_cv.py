@@ -308,12 +308,16 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         data, watch = engine.folds.data.at(self.C_), driver.watch
         self.fold_coef_, own = engine.weights()
         self.fold_intercept_ = given_intercepts(self.fold_coef_, own, data.rows.shift)
+        self._learn_from(driver)
         try:
             # The means over the folds are the start, which lies between their solutions; after
             # Ctrl-C they are the answer.
             self._train_at_best(search, data, watch if watch.signalled else None)
         finally:
             self._publish(search, data)
+
+    def _learn_from(self, driver: Driver) -> None:
+        """Take from the folds at the best C whatever the class wants of them."""
 
     def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
         assert search.start is not None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from widemargin.estimators.arguments import loss_of_rule
+from widemargin.estimators.calibrated import CalibratedProbabilities
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_svc import LinearSVC
 from widemargin.problems.losses import Loss
@@ -13,7 +14,7 @@ from widemargin.problems.multiclass import check_rule
 from widemargin.run import Record, Solution
 
 
-class LinearSVCCV(LinearClassifierCV):
+class LinearSVCCV(CalibratedProbabilities, LinearClassifierCV):
     """Linear support vector machine with C chosen by cross-validation.
 
     The folds share X. Each C is warm-started from the previous one, the final fit from the folds'
@@ -38,6 +39,10 @@ class LinearSVCCV(LinearClassifierCV):
     certify : float, optional
         If given, refine C until it is proven that no C in the range has a cross-validation error
         lower than that of ``C_`` by more than this. Needs ``fit_intercept`` "penalised" or False.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether to calibrate probabilities on the scores of the held-out rows at the best C, which
+        takes no further fit: by a sigmoid (also True) or an isotonic function per class, as
+        scikit-learn's ``CalibratedClassifierCV`` does. `predict_proba` then exists.
     tol : float, default=1e-4
         Relative duality gap of the final fit.
     fit_intercept : bool or "penalised", default=True
@@ -93,6 +98,9 @@ class LinearSVCCV(LinearClassifierCV):
         With ``certify``: number of values of C that were solved for the proof.
     band_ : tuple of ndarray
         With ``certify``: values of C, the lower bound, and the error between those tried.
+    calibration_ : dict
+        With ``probability``: "method", "values" and "lengths" of the functions from scores to
+        probabilities. The column A, B of a sigmoid means ``1 / (1 + exp(A * score + B))``.
     coef_, intercept_, classes_, dual_coef_, support_, certificate_, n_iter_, status_, solver_, \
 history_
         Of the fit at ``C_`` on all examples, as in `LinearSVC`.
@@ -121,6 +129,7 @@ history_
         scoring: Any = None,
         search_tol: float = 1e-2,
         certify: float | None = None,
+        probability: bool | str = False,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
@@ -140,6 +149,7 @@ history_
         self.scoring = scoring
         self.search_tol = search_tol
         self.certify = certify
+        self.probability = probability
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -152,6 +162,10 @@ history_
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        self._check_probability()
 
     def _loss(self) -> Loss:
         return loss_of_rule(self.loss, self.multi_class)

@@ -83,6 +83,8 @@ def _solver_type(model: LinearModel, path: PathLike) -> str:
         raise ModelFormatError(path, "LIBLINEAR has no Weston-Watkins model")
     if model.multi_class == "multinomial":
         raise ModelFormatError(path, "LIBLINEAR has no multinomial model")
+    if model.calibration is not None:
+        raise ModelFormatError(path, "LIBLINEAR has no calibration of probabilities")
     if model.multi_class == "crammer_singer":
         return "MCSVM_CS"
     return model.solver if LOSS_OF.get(model.solver) == model.loss else _TYPE_OF[model.loss]

@@ -13,10 +13,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.validation import check_consistent
+from widemargin.estimators.calibrated import calibration_of
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.linear_svc import LinearSVC
 from widemargin.estimators.logistic_regression import LogisticRegression
+from widemargin.problems.calibration import Calibration
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES, gives_probabilities
 from widemargin.problems.probabilities import probabilities
@@ -75,6 +77,8 @@ class LinearModel:
     feature_names : tuple of str or None
     version : str
         Version of widemargin that trained the model; empty if it was trained elsewhere.
+    calibration : Calibration or None
+        From scores to probabilities, if a search has calibrated them.
 
     Examples
     --------
@@ -102,6 +106,7 @@ class LinearModel:
     feature_names: tuple[str, ...] | None = None
     version: str = ""
     multi_class: str = "ovr"
+    calibration: Calibration | None = None
 
     def __repr__(self) -> str:
         C = "unknown" if self.C is None else f"{self.C:g}"
@@ -121,6 +126,9 @@ class LinearModel:
             value = getattr(self, name)
             put(name, None if value is None else _frozen(value))
         self._check()
+        k, calibration = self.coef.shape[0], self.calibration
+        if calibration is not None and len(calibration.lengths) != k:
+            raise ValueError(f"{len(calibration.lengths)} calibrations for {k} rows of coef")
 
     def _check(self) -> None:
         if self.coef.ndim != 2 or 0 in self.coef.shape:
@@ -158,6 +166,11 @@ class LinearModel:
     def n_features(self) -> int:
         """Number of features."""
         return int(self.coef.shape[1])
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether `probabilities_of` answers."""
+        return self.calibration is not None or gives_probabilities(self.loss)
 
     @property
     def problems(self) -> int:
@@ -203,10 +216,13 @@ class LinearModel:
         return self.classes[places]
 
     def probabilities_of(self, scores: Vector) -> Vector:
-        """Return probabilities, one column per class, from the scores of a logistic model."""
+        """Return probabilities, one column per class, of a logistic or a calibrated model."""
+        if self.calibration is not None:
+            return self.calibration.probabilities(scores)
         if not gives_probabilities(self.loss):
             raise ValueError(
-                f"only the logistic loss gives probabilities; the model's loss is {self.loss}"
+                f"a model has probabilities if its loss is logistic or if it was calibrated; this "
+                f"one's loss is {self.loss}"
             )
         return probabilities(scores, joint=self.multi_class != "ovr")
 
@@ -214,7 +230,8 @@ class LinearModel:
         """Return a fitted `LinearSVC` or `LogisticRegression`.
 
         Its classes are sorted, as scikit-learn expects. A model has no dual variables, so
-        ``dual_coef_`` has no columns. With ``warm_start=True`` a fit continues from the weights.
+        ``dual_coef_`` has no columns; a calibration is left out. With ``warm_start=True`` a fit
+        continues from the weights.
         """
         estimator = self._unfitted()
         k = self.coef.shape[0]
@@ -295,5 +312,6 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
         solver=estimator.solver_,
         feature_names=None if names is None else tuple(str(name) for name in names),
         version=__version__,
+        calibration=calibration_of(estimator),
         **estimator._description(),
     )

@@ -28,6 +28,7 @@ from widemargin.data.replacing import replacing
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.problems.calibration import Calibration
 
 MAGIC = b"\x89WIDEMG\n"
 SCHEMA = 1
@@ -99,6 +100,10 @@ def _contents(
     }
     if model.multi_class != "ovr":
         header["multi_class"] = model.multi_class
+    if model.calibration is not None:
+        header["calibration"] = model.calibration.method
+        arrays["calibration_values"] = model.calibration.values
+        arrays["calibration_lengths"] = np.asarray(model.calibration.lengths, dtype=np.int64)
     if model.classes.dtype.kind in "UO":
         values = model.classes.tolist()
         if not all(isinstance(value, str) for value in values):
@@ -173,13 +178,15 @@ def _parse(body: memoryview, header_length: int) -> LinearModel:
         raise ValueError("classes are neither numbers nor strings")
     else:
         classes = np.array(classes, dtype=object if as_objects else str)
-    names = header.pop("feature_names")
+    names, method = header.pop("feature_names"), header.pop("calibration", None)
+    tables = [arrays.pop(f"calibration_{name}", None) for name in ("values", "lengths")]
     return LinearModel(
         **arrays,  # type: ignore[arg-type]
         classes=classes,
         class_weight=_weights_in(header.pop("class_weight")),
         status=tuple(header.pop("status")),
         feature_names=None if names is None else tuple(names),
+        calibration=None if method is None else Calibration(method, *map(np.array, tables)),
         **header,
     )
 

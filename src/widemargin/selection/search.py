@@ -55,6 +55,8 @@ class Search:
     start : tuple of ndarray, or None
         Weights (k, weights) and intercepts (k,) to train from at the best C so far: the means over
         the folds.
+    decided : tuple of float and list of ndarray, or None
+        The best C, if it was looked at in this search, and the scores of the held-out rows there.
     """
 
     Cs: list[float] = field(default_factory=list)
@@ -69,6 +71,7 @@ class Search:
     reason: str = ""
     best_score: float = -np.inf
     start: tuple[Vector, Vector] | None = None
+    decided: tuple[float, list[Vector]] | None = None
 
     def add(self, engine: Engine, solved: Solved, scores: Vector, seconds: float) -> None:
         """Take note of one C, where the engine is now; the latest one may come again."""
@@ -87,6 +90,7 @@ class Search:
         self.best_score = float(np.mean(self.scores[best]))
         if best == len(self.Cs) - 1:
             self.start = engine.mean_weights()
+            self.decided = (solved.C, solved.decisions)
 
     def add_work(self, C: float, passes: float, seconds: float) -> None:
         """Take note that a C that was looked at took more work."""
@@ -242,6 +246,16 @@ class Driver:
         self.search.add(self.engine, solved, scores, seconds)
         if self.told is not None:
             self.told(self.search)
+
+    def held_out_scores(self) -> list[Vector]:
+        """Return the scores of the rows that each fold held out, at the best C."""
+        search = self.search
+        C = search.Cs[search.best]
+        if search.decided is None or search.decided[0] != C:
+            # Looked at by an earlier search, which has not kept them.
+            solved = self.engine.solve(C, self.effort(C, self.limits.accuracy.tol))
+            search.decided = (C, solved.decisions)
+        return search.decided[1]
 
     def _solved(self, C: float) -> tuple[Solved, Vector]:
         """Solve at C, first coarsely where it seems out of the question."""
