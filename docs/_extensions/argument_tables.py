@@ -52,6 +52,7 @@ NOTES = {
     "cv": "as there",
     "refit": "as there",
     "search_tol": "tolerance of the search, see [Choosing C](choosing_c.md)",
+    "transformer": "fitted within each fold, see [Choosing C](choosing_c.md)",
     "certify": "a proof that no other C is better by more than this",
     "coef_": "float32 if X is, unless that would lose `tol`",
     "n_iter_": "the shapes of scikit-learn",

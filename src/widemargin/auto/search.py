@@ -43,6 +43,8 @@ class SearchShape:
         Whether the score counts errors.
     certified : bool
         Whether the choice is to be proven, which needs the solutions of single runs.
+    shared : bool
+        Whether the folds share their rows; a transformer within each fold gives it its own.
     """
 
     size: Size
@@ -53,6 +55,7 @@ class SearchShape:
     joint: bool = False
     counted: bool = True
     certified: bool = False
+    shared: bool = True
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ def engine(shape: SearchShape, solver: str) -> Decision:
     """Decide how the problems of all folds and classes are solved at one C."""
     if shape.lanes and not shape.joint:
         few = shape.size.weights <= MACHINE.largest_averaged
-        if solver == "newton" or (solver == "auto" and few):
+        together = solver == "newton" or (solver == "auto" and few)
+        if together and shape.shared:
             return Decision("fold_lanes", cause.folds_side_by_side(shape.folds))
         if solver in ("auto", "dual_cd") and _lanes_of_classes(shape):
             return Decision("class_lanes", cause.classes_side_by_side(shape.lines))

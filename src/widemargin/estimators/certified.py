@@ -162,6 +162,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @property
     def certificates_(self) -> list[Certificate]:
         """One certificate for each problem: a row of ``coef_``, or all classes together."""
+        return self._certificates()
+
+    def _certificates(self) -> list[Certificate]:
         check_is_fitted(self)
         bounds = zip(self.primal_, self.dual_, self.rounding_, strict=True)
         return [Certificate(float(p), float(d), float(r)) for p, d, r in bounds]
@@ -169,8 +172,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @property
     def certificate_(self) -> Certificate:
         """The certificate of the whole model: one-vs-rest minimises the sum of its objectives."""
-        check_is_fitted(self)
-        return Certificate.of_sum(self.certificates_)
+        return Certificate.of_sum(self._certificates())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score.

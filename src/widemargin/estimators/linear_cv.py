@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy
-from widemargin.data.centring import given_intercepts, own_intercepts
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
 from widemargin.data.validation import check_number, check_positive
 from widemargin.estimators.arguments import seed_of
@@ -22,6 +21,7 @@ from widemargin.estimators.fit_tasks import fit_task
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.routing import RoutesMetadata
+from widemargin.estimators.transformed import Transforms
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.rules import rule_for
@@ -48,7 +48,7 @@ CERTIFIED = ("error_bound_", "certified_", "band_", "n_solved_")
 """Attributes that only a certified choice leaves."""
 
 
-class LinearClassifierCV(RoutesMetadata, LinearClassifier):
+class LinearClassifierCV(RoutesMetadata, Transforms):
     """Base of the classifiers that choose C; the subclasses name the loss."""
 
     Cs: Any
@@ -98,7 +98,7 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         if self.certify is not None:
             self._choose_with_proof(folds, metadata, list(Cs), float(self.certify))
             return self
-        search = Search(keeps_weights=self._keeps_weights)
+        search = Search(keeps_weights=self._keeps_weights and folds.even)
         driver = self._driver(folds, metadata, search, float(self.search_tol))
         self._choose(driver, Cs, float(self.search_tol))
         return self
@@ -129,13 +129,13 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         if hasattr(self, "certified_"):
             raise ValueError("continue_search goes on with a plain search, not a certified one")
         folds, metadata = self._folds(X, y, sample_weight, params)
-        data = folds.data
-        same = self.fold_coef_.shape == (*folds.shape, data.rows.weights)
-        if not same or not np.array_equal(self.classes_, data.classes):
+        shapes = [np.shape(weights) for weights in folds.empty_weights()]
+        same = [np.shape(weights) for weights in self.fold_coef_] == shapes
+        if not same or not np.array_equal(self.classes_, folds.data.classes):
             raise ValueError("continue_search needs the data that the search was begun on")
-        driver = self._driver(folds, metadata, self._seen(data), float(tol))
+        driver = self._driver(folds, metadata, self._seen(folds), float(tol))
         last = driver.search.Cs[-1]
-        own = own_intercepts(self.fold_coef_, self.fold_intercept_, data.rows.shift)
+        own = folds.own_intercepts(self.fold_coef_, self.fold_intercept_)
         driver.engine.restart(last, self.fold_coef_, own)
         # The last C comes again, to be solved to the stricter tolerance.
         if self.Cs is None:
@@ -163,12 +163,14 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
                 "a certified choice needs multi_class='ovr': the bound on the solution's "
                 "distance is that of binary problems"
             )
-        folds = Folds.of(data, self.cv, groups, self._loss(), rule, **to_splitter)
+        own = self._transformed(X, data)
+        folds = Folds.of(data, self.cv, groups, self._loss(), rule, own, **to_splitter)
         return folds, to_scorer
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_positive("search_tol", self.search_tol)
+        self._check_transformer()
         if self.certify is not None:
             check_number("certify", self.certify, lambda v: 0.0 < v < 1.0, "between 0 and 1")
             if self.scoring not in (None, "accuracy"):
@@ -194,6 +196,7 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
             joint=folds.rule != "ovr",
             counted=self.scoring in (None, "accuracy"),
             certified=self.certify is not None,
+            shared=folds.own is None,
         )
 
     def _driver(self, folds: Folds, metadata: dict[str, Any], search: Search, tol: float) -> Driver:
@@ -202,7 +205,7 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         scorer = scorer_of(
             folds,
             self.scoring,
-            lambda w, b: self._fitted(folds, w, b),
+            lambda fold, w, b: self._fitted(folds, fold, w, b),
             engine.weights,
             getattr(self, "_probabilities", None),
             metadata,
@@ -242,7 +245,7 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         """Look at values of C until no other one can be much better, then train at the best one."""
         from widemargin.selection.certified import certified_choice
 
-        search = Search(keeps_weights=self._keeps_weights)
+        search = Search(keeps_weights=self._keeps_weights and folds.even)
         driver = self._driver(folds, metadata, search, 1e-2)
         with self._bar(folds, None) as bar:
             driver.told = bar and bar.told
@@ -251,21 +254,22 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         self.band_, self.n_solved_ = result.band, result.solved
         self._finish(driver)
 
-    def _fitted(self, folds: Folds, w: Vector, b: Vector) -> LinearClassifier:
+    def _fitted(self, folds: Folds, fold: int, w: Vector, b: Vector) -> LinearClassifier:
         """Return a classifier at one fold's weights, for scorers that ask it themselves."""
         shared = self._single().get_params().keys() & self.get_params().keys()
         estimator: LinearClassifier = self._single(
             **{name: getattr(self, name) for name in shared - OF_THE_SEARCH}
         )
-        coef, intercept = split_intercept(w, b, folds.data.scaling, folds.data.rows.shift)
+        rows = folds.rows_of(fold)
+        coef, intercept = split_intercept(w, b, folds.data.scaling, rows.shift)
         estimator.classes_ = folds.data.classes
         estimator.coef_ = np.ascontiguousarray(coef)
         estimator.intercept_ = np.asarray(intercept, dtype=np.float64)
-        estimator.n_features_in_ = folds.data.rows.features
+        estimator.n_features_in_ = rows.features
         return estimator
 
-    def _seen(self, data: TrainingSet) -> Search:
-        columns = self.path_
+    def _seen(self, folds: Folds) -> Search:
+        columns, data = self.path_, folds.data
         return Search(
             [float(C) for C in self.Cs_],
             list(columns["scores"]),
@@ -274,12 +278,12 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
             list(columns["passes"]),
             list(columns["seconds"]),
             list(columns["iterations"]),
-            self._seen_weights(data),
-            keeps_weights=self._keeps_weights,
+            self._seen_weights(folds),
+            keeps_weights=self._keeps_weights and folds.even,
             start=join_intercept(self.coef_, self.intercept_, data.scaling, data.rows.shift),
         )
 
-    def _seen_weights(self, data: TrainingSet) -> list[tuple[Vector, Vector] | None]:
+    def _seen_weights(self, folds: Folds) -> list[tuple[Any, Vector] | None]:
         """Return the folds' weights at every C that was looked at, as problems have them."""
         return [None] * len(self.Cs_)
 
@@ -307,23 +311,23 @@ class LinearClassifierCV(RoutesMetadata, LinearClassifier):
         }
         data, watch = engine.folds.data.at(self.C_), driver.watch
         self.fold_coef_, own = engine.weights()
-        self.fold_intercept_ = given_intercepts(self.fold_coef_, own, data.rows.shift)
+        self.fold_intercept_ = engine.folds.given_intercepts(self.fold_coef_, own)
         self._learn_from(driver)
         try:
             # The means over the folds are the start, which lies between their solutions; after
             # Ctrl-C they are the answer.
             self._train_at_best(search, data, watch if watch.signalled else None)
         finally:
-            self._publish(search, data)
+            self._publish(search, engine.folds)
 
     def _learn_from(self, driver: Driver) -> None:
         """Take from the folds at the best C whatever the class wants of them."""
 
     def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
-        assert search.start is not None
-        self._train(data, Start(*search.start), watch)
+        start = None if search.start is None else Start(*search.start)
+        self._train(data, start, watch)
 
-    def _publish(self, search: Search, data: TrainingSet) -> None:
+    def _publish(self, search: Search, folds: Folds) -> None:
         """Set the attributes of the search in the shapes that the class documents."""
         self.scores_: Any = self.path_["scores"]
 

@@ -75,6 +75,10 @@ class LinearScores(CertifiedClassifier):
             dtype=[np.float64, np.float32],
             reset=False,
         )
+        return self._scores_of(X)
+
+    def _scores_of(self, X: Any) -> NDArray[Any]:
+        """Return the scores of rows that were checked."""
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 

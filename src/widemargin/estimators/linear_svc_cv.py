@@ -39,6 +39,10 @@ class LinearSVCCV(CalibratedProbabilities, LinearClassifierCV):
     certify : float, optional
         If given, refine C until it is proven that no C in the range has a cross-validation error
         lower than that of ``C_`` by more than this. Needs ``fit_intercept`` "penalised" or False.
+    transformer : transformer or Pipeline, optional
+        Fitted to the training rows of each fold and, for the final fit, to all rows; the model
+        takes untransformed rows. Every fold's rows are transformed once for all values of C. A
+        callable ``scoring`` gets the transformed rows.
     probability : bool, "sigmoid" or "isotonic", default=False
         Whether to calibrate probabilities on the scores of the held-out rows at the best C, which
         takes no further fit: by a sigmoid (also True) or an isotonic function per class, as
@@ -101,6 +105,8 @@ class LinearSVCCV(CalibratedProbabilities, LinearClassifierCV):
     calibration_ : dict
         With ``probability``: "method", "values" and "lengths" of the functions from scores to
         probabilities. The column A, B of a sigmoid means ``1 / (1 + exp(A * score + B))``.
+    transformer_ : estimator
+        With ``transformer``: the one fitted to all rows.
     coef_, intercept_, classes_, dual_coef_, support_, certificate_, n_iter_, status_, solver_, \
 history_
         Of the fit at ``C_`` on all examples, as in `LinearSVC`.
@@ -129,6 +135,7 @@ history_
         scoring: Any = None,
         search_tol: float = 1e-2,
         certify: float | None = None,
+        transformer: Any = None,
         probability: bool | str = False,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
@@ -149,6 +156,7 @@ history_
         self.scoring = scoring
         self.search_tol = search_tol
         self.certify = certify
+        self.transformer = transformer
         self.probability = probability
         self.tol = tol
         self.fit_intercept = fit_intercept

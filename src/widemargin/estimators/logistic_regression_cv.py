@@ -24,6 +24,7 @@ from widemargin.estimators.search_attributes import (
 from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.run import Record
+from widemargin.selection.folds import Folds
 from widemargin.selection.search import Search
 
 Vector = NDArray[np.float64]
@@ -58,6 +59,10 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
     certify : float, optional
         If given, refine C until it is proven that no C in the range has a cross-validation error
         lower than that of ``C_`` by more than this. Needs ``fit_intercept`` "penalised" or False.
+    transformer : transformer or Pipeline, optional
+        Fitted to the training rows of each fold and, for the final fit, to all rows; the model
+        takes untransformed rows. Every fold's rows are transformed once for all values of C. A
+        callable ``scoring`` gets the transformed rows.
     tol : float, default=1e-4
         Relative duality gap of the final fit.
     fit_intercept : bool or "penalised", default=True
@@ -130,6 +135,8 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         With ``certify``: number of values of C that were solved for the proof.
     band_ : tuple of ndarray
         With ``certify``: values of C, the lower bound, and the error between those tried.
+    transformer_ : estimator
+        With ``transformer``: the one fitted to all rows.
     coef_, intercept_, classes_, dual_coef_, support_, certificate_, status_, solver_, history_
         Of the fit at ``C_`` on all examples, as in `LogisticRegression`.
 
@@ -160,6 +167,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         scoring: Any = None,
         search_tol: float = 1e-2,
         certify: float | None = None,
+        transformer: Any = None,
         tol: float = 1e-4,
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
@@ -183,6 +191,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         self.scoring = scoring
         self.search_tol = search_tol
         self.certify = certify
+        self.transformer = transformer
         self.tol = tol
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -207,6 +216,11 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
             raise ValueError("penalty=None leaves no C to choose; use LogisticRegression")
         self._check_foreign(0.0)
         check_cv_arguments(self.l1_ratios, self.refit, self.use_legacy_attributes)
+        if self.transformer is not None and not self.refit:
+            raise ValueError(
+                "refit=False averages the folds' weights, which belong to features of their own "
+                "behind a transformer; use refit=True"
+            )
 
     def _C(self) -> float:
         return self.C
@@ -222,11 +236,13 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
             warnings.simplefilter("ignore", ConvergenceWarning)
             self._train(data.at(self.C_), Start(w, b), watch)
 
-    def _publish(self, search: Search, data: TrainingSet) -> None:
+    def _publish(self, search: Search, folds: Folds) -> None:
         given = self.l1_ratios is not None
         shapes = legacy_attributes if self.use_legacy_attributes else attributes
-        for name, value in shapes(search, data, self.C, given, bool(self.fit_intercept)).items():
+        for name, value in shapes(search, folds, self.C, given, bool(self.fit_intercept)).items():
             setattr(self, name, value)
 
-    def _seen_weights(self, data: TrainingSet) -> list[tuple[Vector, Vector] | None]:
-        return weights_of(self.coefs_paths_, data, bool(self.fit_intercept))
+    def _seen_weights(self, folds: Folds) -> list[tuple[Any, Vector] | None]:
+        if not folds.even:
+            return super()._seen_weights(folds)
+        return weights_of(self.coefs_paths_, folds, bool(self.fit_intercept))

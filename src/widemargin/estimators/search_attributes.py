@@ -7,48 +7,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
+from widemargin.data.training_set import join_intercept, split_intercept
+from widemargin.selection.folds import Folds
 from widemargin.selection.search import Search
 
 Vector = NDArray[np.float64]
 
 
 def attributes(
-    search: Search, data: TrainingSet, C: float, ratios_given: bool, intercept: bool
+    search: Search, folds: Folds, C: float, ratios_given: bool, intercept: bool
 ) -> dict[str, Any]:
     """Return the attributes as scikit-learn 1.10 has them, arrays with an axis for l1_ratios."""
-    return {
+    found = {
         "C_": C,
         "l1_ratio_": 0.0,
         "l1_ratios_": np.zeros(1),
-        # (folds, 1, Cs), and (folds, 1, Cs, k, weights)
+        # (folds, 1, Cs)
         "scores_": np.array(search.scores).T[:, None, :],
         "n_iter_": np.array(search.iterations).T[:, None, :],
-        "coefs_paths_": np.swapaxes(_weights(search, data, intercept), 0, 1)[:, None],
     }
+    if folds.even:
+        # (folds, 1, Cs, k, weights)
+        found["coefs_paths_"] = np.swapaxes(_weights(search, folds, intercept), 0, 1)[:, None]
+    return found
 
 
 def legacy_attributes(
-    search: Search, data: TrainingSet, C: float, ratios_given: bool, intercept: bool
+    search: Search, folds: Folds, C: float, ratios_given: bool, intercept: bool
 ) -> dict[str, Any]:
     """Return the attributes as scikit-learn 1.9 has them by default: dictionaries over classes.
 
+    Where the folds' weights differ in length there is no ``coefs_paths_``.
     The axis for l1_ratios, of length one, is there only if they were given.
     """
-    names, scores = data.names, np.array(search.scores).T
+    names, scores = folds.data.names, np.array(search.scores).T
     iterations = np.array(search.iterations).T[None]
-    # (k, folds, Cs, weights)
-    coefs = np.transpose(_weights(search, data, intercept), (2, 1, 0, 3))
     if ratios_given:
-        scores, iterations, coefs = scores[..., None], iterations[..., None], coefs[:, :, :, None]
-    return {
+        scores, iterations = scores[..., None], iterations[..., None]
+    found = {
         "C_": np.full(len(names), C),
         "l1_ratio_": np.zeros(len(names)) if ratios_given else np.full(len(names), None),
         "l1_ratios_": np.zeros(1) if ratios_given else np.array([None]),
         "scores_": {name: scores.copy() for name in names},
         "n_iter_": iterations,
-        "coefs_paths_": dict(zip(names, coefs, strict=True)),
     }
+    if folds.even:
+        # (k, folds, Cs, weights)
+        coefs = np.transpose(_weights(search, folds, intercept), (2, 1, 0, 3))
+        coefs = coefs[:, :, :, None] if ratios_given else coefs
+        found["coefs_paths_"] = dict(zip(names, coefs, strict=True))
+    return found
 
 
 def mean_of_best(search: Search) -> tuple[Vector, Vector, float]:
@@ -60,9 +68,7 @@ def mean_of_best(search: Search) -> tuple[Vector, Vector, float]:
     return w, b, float(np.mean(np.array(search.Cs)[best]))
 
 
-def weights_of(
-    paths: Any, data: TrainingSet, intercept: bool
-) -> list[tuple[Vector, Vector] | None]:
+def weights_of(paths: Any, folds: Folds, intercept: bool) -> list[tuple[Any, Vector] | None]:
     """Return the folds' weights at each C as problems have them, from ``coefs_paths_``."""
     if isinstance(paths, dict):
         stacked = np.stack(list(paths.values()))
@@ -70,22 +76,24 @@ def weights_of(
         stacked = np.transpose(stacked, (2, 1, 0, 3))
     else:
         stacked = np.swapaxes(paths[:, 0], 0, 1)
-    found: list[tuple[Vector, Vector] | None] = []
+    found: list[tuple[Any, Vector] | None] = []
     for at in stacked:
         coef, b = (at[..., :-1], at[..., -1]) if intercept else (at, np.zeros(at.shape[:-1]))
         lines = [
-            join_intercept(c, i, data.scaling, data.rows.shift)
-            for c, i in zip(coef, b, strict=True)
+            join_intercept(c, i, folds.data.scaling, folds.rows_of(fold).shift)
+            for fold, (c, i) in enumerate(zip(coef, b, strict=True))
         ]
         found.append((np.array([w for w, _ in lines]), np.array([i for _, i in lines])))
     return found
 
 
-def _weights(search: Search, data: TrainingSet, intercept: bool) -> Vector:
+def _weights(search: Search, folds: Folds, intercept: bool) -> Vector:
     """Return weights and intercepts of shape (Cs, folds, k, features + 1)."""
     lines = []
     for kept in search.weights:
         assert kept is not None
-        coef, b = split_intercept(*kept, data.scaling, data.rows.shift)
-        lines.append(np.concatenate([coef, b[..., None]], axis=-1) if intercept else coef)
+        w, b = kept
+        # Those of penalised intercepts are the last weights of every line.
+        coef, given = split_intercept(w, folds.given_intercepts(w, b), folds.data.scaling)
+        lines.append(np.concatenate([coef, given[..., None]], axis=-1) if intercept else coef)
     return np.array(lines)

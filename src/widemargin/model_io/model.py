@@ -299,6 +299,11 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
             f"{kind.__module__.split('.')[0]}'s {kind.__name__}"
         )
     check_is_fitted(estimator)
+    if hasattr(estimator, "transformer_"):
+        raise TypeError(
+            "a model file holds weights alone, and this estimator has a transformer before them: "
+            "save it with pickle, joblib or skops, or convert it to ONNX"
+        )
     names = getattr(estimator, "feature_names_in_", None)
     weight = estimator.class_weight
     return LinearModel(

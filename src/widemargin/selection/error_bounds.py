@@ -61,7 +61,8 @@ class HeldOut:
         fold = np.repeat(np.arange(len(folds.splits)), [test.size for _, test in folds.splits])
         weight = np.ones(rows.size) if folds.data.weight is None else folds.data.weight[rows]
         share = weight / np.bincount(fold, weight)[fold] / len(folds.splits)
-        return cls(fold, folds.data.codes[rows], np.sqrt(folds.data.rows.norms[rows]), share)
+        norms = [folds.held_out(place).norms for place in range(len(folds.splits))]
+        return cls(fold, folds.data.codes[rows], np.sqrt(np.concatenate(norms)), share)
 
 
 @dataclass(frozen=True, eq=False)

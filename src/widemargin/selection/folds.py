@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from widemargin.data.centring import given_intercepts, own_intercepts
+from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet, plain
 from widemargin.problems.losses import Loss
 
 Indices = NDArray[np.int64]
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +32,16 @@ class Folds:
     loss : Loss
     rule : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}
         How several classes are told apart.
+    own : sequence of TrainingSet, optional
+        Of each fold the examples as a transformer fitted to those it trains on gives them: these
+        come first, then those held out. By default the folds share the rows of `data`.
     """
 
     data: TrainingSet
     splits: Sequence[tuple[Indices, Indices]]
     loss: Loss
     rule: str = "ovr"
+    own: Sequence[TrainingSet] | None = None
 
     @classmethod
     def of(
@@ -44,6 +51,7 @@ class Folds:
         groups: Any,
         loss: Loss,
         rule: str = "ovr",
+        transformed: Callable[[Indices, Indices], TrainingSet] | None = None,
         **metadata: Any,
     ) -> Folds:
         """Split examples as any splitter does, and check the splits before any work.
@@ -56,6 +64,8 @@ class Folds:
         groups : array-like of shape (n,), optional
         loss : Loss
         rule : str
+        transformed : callable, optional
+            From the rows to train on and those held out to an entry of `own`.
         **metadata
             Whatever else the splitter requests.
         """
@@ -72,12 +82,61 @@ class Folds:
             raise ValueError("cv gave no folds")
         for place, (train, test) in enumerate(splits):
             _check(data, train, test, place)
-        return cls(data, splits, loss, rule)
+        own = None if transformed is None else [transformed(*split) for split in splits]
+        return cls(data, splits, loss, rule, own)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Folds, and weight vectors of each: one for two classes, else one a class."""
         return len(self.splits), len(self.data.positives)
+
+    def training(self, fold: int) -> TrainingSet:
+        """Return the examples that a fold trains on."""
+        train, _ = self.splits[fold]
+        if self.own is None:
+            return self.data.take(train)
+        return self.own[fold].take(np.arange(train.size))
+
+    def held_out(self, fold: int) -> Rows:
+        """Return the rows that a fold holds out."""
+        train, test = self.splits[fold]
+        if self.own is None:
+            return self.data.rows.take(np.ascontiguousarray(test))
+        return self.own[fold].rows.take(train.size + np.arange(test.size))
+
+    def held_out_X(self, fold: int) -> Any:
+        """Return the same as validated, for a scorer."""
+        train, test = self.splits[fold]
+        return self.data.X[test] if self.own is None else self.own[fold].X[train.size :]
+
+    def rows_of(self, fold: int) -> Rows:
+        """Return all rows as a fold has them."""
+        return self.data.rows if self.own is None else self.own[fold].rows
+
+    @property
+    def even(self) -> bool:
+        """Whether the weights of all folds are as long as those of a fit to all examples."""
+        folds = range(len(self.splits))
+        return all(self.rows_of(fold).weights == self.data.rows.weights for fold in folds)
+
+    def empty_weights(self) -> Any:
+        """Return an array (folds, k, weights) to be filled in, or a list if they are not even."""
+        count, lines = self.shape
+        if self.even:
+            return np.empty((count, lines, self.data.rows.weights))
+        return [np.empty((lines, self.rows_of(fold).weights)) for fold in range(count)]
+
+    def given_intercepts(self, w: Any, b: Vector) -> Vector:
+        """Return intercepts for the given data, from those that belong to shifted rows."""
+        return np.array(
+            [given_intercepts(w[f], b[f], self.rows_of(f).shift) for f in range(len(self.splits))]
+        )
+
+    def own_intercepts(self, w: Any, b: Vector) -> Vector:
+        """Undo `given_intercepts`."""
+        return np.array(
+            [own_intercepts(w[f], b[f], self.rows_of(f).shift) for f in range(len(self.splits))]
+        )
 
 
 def _indices(part: Any, count: int, place: int) -> Indices:

@@ -181,7 +181,7 @@ def knot_of(engine: Engine, C: float) -> Knot:
             found, unit = task.found, task.unit
             P, D = np.array([found.certificate.primal]), np.array([found.certificate.dual])
             w, u = found.w[:, None], (unit.rows.combine(found.alpha, unit.y) / C)[:, None]
-            rows = engine.folds.data.rows.take(np.ascontiguousarray(splits[task.fold][1]))
+            rows = engine.folds.held_out(task.fold)
             cell = (task.fold, task.place)
             put(cell, P[0], D[0], rows.scores(w[:, 0]), rows.scores(u[:, 0]))
             scores, (loss, phi) = unit.rows.scores(w[:, 0]), _terms(C, P, D, w, u)

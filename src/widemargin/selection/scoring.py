@@ -80,8 +80,8 @@ class _Answers(ClassifierMixin, BaseEstimator):
 def scorer_of(
     folds: Folds,
     scoring: Any,
-    fitted: Callable[[Vector, Vector], Any],
-    current: Callable[[], tuple[Vector, Vector]],
+    fitted: Callable[[int, Vector, Vector], Any],
+    current: Callable[[], tuple[Any, Vector]],
     probabilities: Callable[[Vector], Vector] | None,
     metadata: dict[str, Any] | None = None,
 ) -> Scorer:
@@ -93,7 +93,7 @@ def scorer_of(
     scoring : str, callable or None
         A name is answered from the held-out scores. A callable gets an estimator and the rows.
     fitted : callable
-        Makes a fitted estimator from weights (k, weights) and intercepts (k,).
+        Makes a fitted estimator from a fold, its weights (k, weights) and intercepts (k,).
     current : callable
         Gives the present weights and intercepts of all folds.
     probabilities : callable, optional
@@ -108,7 +108,7 @@ def scorer_of(
         return accuracy(folds, weighted=scoring is None or "sample_weight" in metadata)
     check_score_name(scoring)
     named = isinstance(scoring, str)
-    X, y = folds.data.X, folds.data.y
+    y = folds.data.y
     test = folds.splits[0][1]
     probe = _Answers(
         folds.data.classes, np.zeros((test.size, len(folds.data.positives))), probabilities
@@ -125,8 +125,8 @@ def scorer_of(
                 estimator: Any = _Answers(folds.data.classes, solved.decisions[fold], probabilities)
                 rows: Any = np.zeros((test.size, 1))
             else:
-                estimator = fitted(weights[0][fold], weights[1][fold])
-                rows = X[test]
+                estimator = fitted(fold, weights[0][fold], weights[1][fold])
+                rows = folds.held_out_X(fold)
             given = {
                 name: _selected(value, test, y.size)
                 for name, value in metadata.items()

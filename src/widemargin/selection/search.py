@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ class Search:
         The best mean score.
     start : tuple of ndarray, or None
         Weights (k, weights) and intercepts (k,) to train from at the best C so far: the means over
-        the folds.
+        the folds; None if these have features of their own.
     decided : tuple of float and list of ndarray, or None
         The best C, if it was looked at in this search, and the scores of the held-out rows there.
     """
@@ -66,7 +67,7 @@ class Search:
     passes: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     iterations: list[NDArray[np.intp]] = field(default_factory=list)
-    weights: list[tuple[Vector, Vector] | None] = field(default_factory=list)
+    weights: list[tuple[Any, Vector] | None] = field(default_factory=list)
     keeps_weights: bool = False
     reason: str = ""
     best_score: float = -np.inf
@@ -148,10 +149,13 @@ def engine_for(folds: Folds, shape: SearchShape, solver: str) -> Engine:
 
 def automatic_Cs(folds: Folds) -> Iterator[float]:
     """Yield C from the smallest that matters, doubled until the largest."""
+    sets = [folds.data]
+    if folds.own is not None:
+        sets = [folds.training(fold) for fold in range(len(folds.splits))]
     if folds.rule == "ovr":
-        C = min(smallest_C(folds.data, p, folds.loss) for p in folds.data.positives)
+        C = min(smallest_C(data, p, folds.loss) for data in sets for p in data.positives)
     else:
-        C = smallest_joint_C(folds.data, folds.rule)
+        C = min(smallest_joint_C(data, folds.rule) for data in sets)
     while C <= LARGEST_C:
         yield C
         C *= 2.0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.centring import given_intercepts, own_intercepts
 from widemargin.interrupt import Interrupt
 from widemargin.methods.base import Choice
 from widemargin.problems.certificate import Point
@@ -124,29 +125,39 @@ class Engine(ABC):
         """Yield fold, place, weights and intercept of each weight vector, fold by fold."""
 
     @abstractmethod
-    def restart(self, C: float, w: Vector, b: Vector) -> None:
+    def restart(self, C: float, w: Any, b: Vector) -> None:
         """Go on from weights (folds, k, weights) and intercepts (folds, k) that were found at C."""
 
     @abstractmethod
     def step_back(self) -> None:
         """Forget the latest C, whose solutions were not finished."""
 
-    def weights(self) -> tuple[Vector, Vector]:
-        """Return the present weights (folds, k, weights) and intercepts (folds, k)."""
-        shape = self.folds.shape
-        w, b = np.empty((*shape, self.folds.data.rows.weights)), np.empty(shape)
+    def weights(self) -> tuple[Any, Vector]:
+        """Return the present weights (folds, k, weights) and intercepts (folds, k).
+
+        The weights are a list of arrays if they are not `Folds.even`.
+        """
+        w, b = self.folds.empty_weights(), np.empty(self.folds.shape)
         for fold, place, weights, intercept in self.lines():
-            w[fold, place], b[fold, place] = weights, intercept
+            w[fold][place], b[fold, place] = weights, intercept
         return w, b
 
-    def mean_weights(self) -> tuple[Vector, Vector]:
-        """Return their means over the folds, (k, weights) and (k,); those are never in memory."""
+    def mean_weights(self) -> tuple[Vector, Vector] | None:
+        """Return their means over the folds, (k, weights) and (k,); those are never in memory.
+
+        None if the folds' weights belong to features of their own.
+        """
+        if not self.folds.even:
+            return None
         count, lines = self.folds.shape
         w, b = np.zeros((lines, self.folds.data.rows.weights)), np.zeros(lines)
-        for _, place, weights, intercept in self.lines():
+        apart = self.folds.own is not None
+        for fold, place, weights, intercept in self.lines():
             w[place] += weights
-            b[place] += intercept
-        return w / count, b / count
+            shift = self.folds.rows_of(fold).shift if apart else None
+            b[place] += given_intercepts(np.asarray(weights), intercept, shift)
+        w, b = w / count, b / count
+        return w, own_intercepts(w, b, self.folds.data.rows.shift if apart else None)
 
 
 def minority(signed: Vector) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,11 @@ class ClassLanes(Engine):
 
     def __post_init__(self) -> None:
         positives = self.folds.data.positives
-        for fold, (train, _) in enumerate(self.folds.splits):
-            data = self.folds.data.take(train)
+        for fold in range(len(self.folds.splits)):
+            data = self.folds.training(fold)
             for first in range(0, len(positives), MACHINE.most_lanes):
                 places = range(first, min(first + MACHINE.most_lanes, len(positives)))
-                signed = np.zeros((train.size, -(-len(places) // 4) * 4))
+                signed = np.zeros((data.rows.count, -(-len(places) // 4) * 4))
                 for lane, place in enumerate(places):
                     signed[:, lane] = data.signs(positives[place]) * data.cost
                 self.groups.append(_Group(fold, places, data.rows, signed))
@@ -57,9 +58,7 @@ class ClassLanes(Engine):
         for group, found in zip(self.groups, runs, strict=True):
             for solution in found:
                 solved.count(group.fold, solution)
-            held_out = self.folds.data.rows.take(
-                np.ascontiguousarray(self.folds.splits[group.fold][1])
-            )
+            held_out = self.folds.held_out(group.fold)
             scores = np.empty((held_out.count, group.signed.shape[1]))
             held_out.view.lane_scores(group.w, scores, 0, held_out.count, effort.threads)
             used = slice(group.places.start, group.places.stop)
@@ -90,8 +89,10 @@ class ClassLanes(Engine):
             for lane, place in enumerate(group.places):
                 yield group.fold, place, group.w[:, lane], 0.0
 
-    def mean_weights(self) -> tuple[Vector, Vector]:
+    def mean_weights(self) -> tuple[Vector, Vector] | None:
         """Return the means over the folds, summed as the lanes lie."""
+        if not self.folds.even:
+            return None
         shape = (len(self.folds.data.positives), self.folds.data.rows.weights)
         w, sums = np.empty(shape), dict[int, Vector]()
         for group in self.groups:
@@ -102,11 +103,11 @@ class ClassLanes(Engine):
             w[group.places.start : group.places.stop] = mean.T
         return w, np.zeros(shape[0])
 
-    def restart(self, C: float, w: Vector, b: Vector) -> None:
+    def restart(self, C: float, w: Any, b: Vector) -> None:
         """Go on from weights that were found at C."""
         for group in self.groups:
-            group.w = np.zeros((self.folds.data.rows.weights, group.signed.shape[1]))
-            group.w.T[: len(group.places)] = w[group.fold, group.places.start : group.places.stop]
+            group.w = np.zeros((group.rows.weights, group.signed.shape[1]))
+            group.w.T[: len(group.places)] = w[group.fold][group.places.start : group.places.stop]
             problem = group.problem(C, self.folds)
             alpha = group.alpha_at(problem, group.w)
             group.known, group.before = Known(C, alpha, problem.combine(alpha)), None

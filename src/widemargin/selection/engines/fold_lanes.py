@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +116,7 @@ class FoldLanes(Engine):
             for lane, fold in enumerate(group.members):
                 yield fold, group.place, group.solution.w[:, lane], group.solution.b[lane]
 
-    def restart(self, C: float, w: Vector, b: Vector) -> None:
+    def restart(self, C: float, w: Any, b: Vector) -> None:
         """Go on from weights that were found at C."""
         for group in self.groups:
             lanes = group.signed.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,8 +69,8 @@ class Separate(Engine):
 
     def __post_init__(self) -> None:
         folds = self.folds
-        for fold, (train, _) in enumerate(folds.splits):
-            data = folds.data.take(train)
+        for fold in range(len(folds.splits)):
+            data = folds.training(fold)
             units = (
                 [BinaryProblem.of(data, positive, folds.loss) for positive in data.positives]
                 if folds.rule == "ovr"
@@ -89,7 +90,7 @@ class Separate(Engine):
         solutions = list(in_threads(work, effort.threads, effort.interrupt))
         solved = Solved.blank(C, self.folds, len(self.tasks) // self.folds.shape[0], solutions)
         for task, solution in zip(self.tasks, solutions, strict=True):
-            rows = self.folds.data.rows.take(np.ascontiguousarray(self.folds.splits[task.fold][1]))
+            rows = self.folds.held_out(task.fold)
             w, b = task.weights()
             scores = [rows.scores(np.ascontiguousarray(line)) for line in w]
             solved.decisions[task.fold][:, task.lines] = np.stack(scores, axis=1) + b
@@ -109,10 +110,10 @@ class Separate(Engine):
             for line, (w, b) in enumerate(zip(*task.weights(), strict=True)):
                 yield task.fold, task.place + line, w, b
 
-    def restart(self, C: float, w: Matrix, b: Vector) -> None:
+    def restart(self, C: float, w: Any, b: Vector) -> None:
         """Go on from weights that were found at C."""
         for task in self.tasks:
-            weights, shift = w[task.fold, task.lines].copy(), b[task.fold, task.lines].copy()
+            weights, shift = w[task.fold][task.lines].copy(), b[task.fold, task.lines].copy()
             if isinstance(task.unit, JOINT):
                 task.restart(C, both_classes(weights), both_classes(shift))
             else:
