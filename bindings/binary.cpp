@@ -26,14 +26,32 @@ ProximalHinge proximal_of(const BinaryCore& core, const Vector& center, double h
 void register_proximal(BinaryClass& binary) {
   binary
       .def(
+          "proximal_step",
+          [](const BinaryCore& core, bool free, MutableVector w, double b, MutableVector scores,
+             Vector center, double h, MutableVector alpha, MutableVector combination) {
+            require_length(w, core.weights(), "w");
+            require_length(combination, core.weights(), "combination");
+            const ProximalHinge loss = proximal_of(core, center, h);
+            double* at = over_examples(core, scores, "scores");
+            double* out = over_examples(core, alpha, "alpha");
+            nb::gil_scoped_release release;
+            return core.visit_rows([&](const auto& rows) {
+              return proximal_step(rows, loss, free, w.data(), b, at, out, combination.data());
+            });
+          },
+          nb::arg("free"), nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
+          nb::arg("center"), nb::arg("h"), nb::arg("alpha").noconvert(),
+          nb::arg("combination").noconvert())
+      .def(
           "proximal_alpha",
           [](const BinaryCore& core, Vector center, double h, Vector scores, double b,
              MutableVector alpha) {
-            const ProximalHinge loss = proximal_of(core, center, h);
+            ProximalHinge loss = proximal_of(core, center, h);
             const double* at = over_examples(core, scores, "scores");
             double* out = over_examples(core, alpha, "alpha");
             nb::gil_scoped_release release;
-            return proximal_alpha(loss, at, b, out);
+            const std::int64_t inside = widened_corner(loss, at, b, out);
+            return std::tuple(inside, loss.h);
           },
           nb::arg("center"), nb::arg("h"), nb::arg("scores"), nb::arg("b"),
           nb::arg("alpha").noconvert())
@@ -84,6 +102,17 @@ void register_proximal(BinaryClass& binary) {
 }  // namespace
 
 void register_binary(nb::module_& m) {
+  nb::class_<NewtonReport>(m, "NewtonReport")
+      .def_ro("solved", &NewtonReport::solved)
+      .def_ro("moved", &NewtonReport::moved)
+      .def_ro("b", &NewtonReport::b)
+      .def_ro("primal", &NewtonReport::primal)
+      .def_ro("gap", &NewtonReport::gap)
+      .def_ro("active", &NewtonReport::active);
+  nb::class_<ProximalReport, NewtonReport>(m, "ProximalReport")
+      .def_ro("h", &ProximalReport::h)
+      .def_ro("mismatch", &ProximalReport::mismatch)
+      .def_ro("decrease", &ProximalReport::decrease);
   BinaryClass binary(m, "BinaryCore");
   binary
       .def(nb::init<const RowsHandle&, const std::string&, Vector, Vector>(), nb::arg("rows"),
@@ -95,16 +124,12 @@ void register_binary(nb::module_& m) {
             require_length(w, core.weights(), "w");
             double* at = over_examples(core, scores, "scores");
             double* out = over_examples(core, alpha, "alpha");
-            NewtonReport report;
-            {
-              nb::gil_scoped_release release;
-              report = core.visit_rows([&](const auto& rows) {
-                return core.visit_smooth_loss([&](auto loss) {
-                  return newton_step<decltype(loss)>(rows, core.data(), free, w.data(), b, at, out);
-                });
+            nb::gil_scoped_release release;
+            return core.visit_rows([&](const auto& rows) {
+              return core.visit_smooth_loss([&](auto loss) {
+                return newton_step<decltype(loss)>(rows, core.data(), free, w.data(), b, at, out);
               });
-            }
-            return std::tuple(report.moved, report.b, report.primal, report.gap, report.active);
+            });
           },
           nb::arg("free"), nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
           nb::arg("alpha").noconvert())

@@ -1,6 +1,7 @@
 // One whole Newton step on a small problem in one call: where a step takes microseconds, calling
 // kernels one by one would cost more than the arithmetic. The mathematics is that of
-// methods/newton/newton.py: gradient, factorised Hessian, exact line search, linearised dual point.
+// methods/newton/newton.py and proximal_newton.py: gradient, factorised Hessian, exact line search,
+// linearised dual point.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 
 #include "kernels/gram.hpp"
 #include "kernels/products.hpp"
+#include "losses/hinge.hpp"
+#include "losses/proximal_hinge.hpp"
 #include "losses/sums.hpp"
 
 namespace widemargin {
@@ -41,12 +44,83 @@ inline bool solve_small(std::vector<double>& a, std::vector<double>& right, std:
   return true;
 }
 
+// A direction from a point, the scores along it, and the step that an exact line search takes: zero
+// if nothing descends.
+struct NewtonMove {
+  bool solved = false;
+  std::vector<double> direction, slopes;
+  double direction_b = 0.0;
+  double at_zero = 0.0;  // the slope there
+  double step = 0.0;
+};
+
+// Where a step starts from: weights and scores, dual variables and curvatures at these scores.
+struct NewtonStart {
+  const double* w;
+  double b;
+  const double* scores;
+  const double* alpha;
+  const double* curvature;
+};
+
+// `derivatives(line, t)` are those of the losses along a line.
+template <class Rows, class Derivatives>
+NewtonMove newton_move(const Rows& rows, const Examples& data, bool free, const NewtonStart& at,
+                       Derivatives&& derivatives) {
+  const std::int64_t n = data.count, weights = rows.width + (rows.bias != 0.0);
+  const std::int64_t side = weights + (free ? 1 : 0);
+  NewtonMove move;
+
+  // 1) minus the gradient
+  std::vector<double> descent(side, 0.0);
+  accumulate(rows, at.alpha, data.y, descent.data(), 0, n);
+  for (std::int64_t j = 0; j < weights; ++j) descent[j] -= at.w[j];
+  if (free) {
+    for (std::int64_t i = 0; i < n; ++i) descent[weights] += at.alpha[i] * data.y[i];
+  }
+
+  // 2) direction
+  std::vector<double> matrix(side * side, 0.0);
+  gram(rows, at.curvature, free, side, matrix.data(), 0, n);
+  symmetrise(matrix.data(), side);
+  for (std::int64_t j = 0; j < weights; ++j) matrix[j * side + j] += 1.0;
+  if (free) matrix[side * side - 1] += 1e-10 * (1.0 + matrix[side * side - 1]);
+  move.direction = descent;
+  move.solved = solve_small(matrix, move.direction, side);
+  if (!move.solved) return move;
+  move.direction_b = free ? move.direction[weights] : 0.0;
+  move.slopes.resize(n);
+  scores(rows, move.direction.data(), move.slopes.data(), 0, n);
+
+  // 3) line search
+  double wd = 0.0, dd = 0.0;
+  for (std::int64_t j = 0; j < side; ++j) move.at_zero -= descent[j] * move.direction[j];
+  for (std::int64_t j = 0; j < weights; ++j) {
+    wd += at.w[j] * move.direction[j];
+    dd += move.direction[j] * move.direction[j];
+  }
+  if (!(move.at_zero < 0.0)) return move;
+  const Line line{at.scores, at.b, move.slopes.data(), move.direction_b};
+  double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
+  for (int round = 0; round < 40; ++round) {
+    const TwoSums d = derivatives(line, t);
+    const double first = d.first + wd + t * dd, second = d.second + dd;
+    if (std::abs(first) <= 0.1 * std::abs(move.at_zero)) break;
+    (first > 0.0 ? high : low) = t;
+    t = second > 0.0 ? t - first / second : high;
+    if (!(t > low && t < high)) t = std::isfinite(high) ? 0.5 * (low + high) : 2.0 * low;
+  }
+  move.step = t;
+  return move;
+}
+
 struct NewtonReport {
+  bool solved = false;  // whether the matrix had a factor
+  bool moved = false;
   double b = 0.0;
   double primal = 0.0;
   double gap = std::numeric_limits<double>::infinity();
   std::int64_t active = 0;
-  bool moved = false;
 };
 
 // Updates w, scores and alpha in place.
@@ -55,72 +129,91 @@ NewtonReport newton_step(const Rows& rows, const Examples& data, bool free, doub
                          double* scores_at, double* alpha) {
   const auto [y, cost, n] = data;
   const std::int64_t weights = rows.width + (rows.bias != 0.0);
-  const std::int64_t side = weights + (free ? 1 : 0);
-  NewtonReport report;
-  report.b = b;
-
-  // 1) gradient and curvature
-  std::vector<double> curvature(n), slopes(n), direction(side, 0.0);
+  std::vector<double> curvature(n);
   loss_terms<Loss>(data, scores_at, b, alpha, curvature.data());
-  double balance = 0.0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    balance += alpha[i] * y[i];
-    report.active += curvature[i] != 0.0;
-  }
-  accumulate(rows, alpha, y, direction.data(), 0, n);
-  for (std::int64_t j = 0; j < weights; ++j) direction[j] -= w[j];
-  if (free) direction[weights] = balance;
-  const std::vector<double> descent = direction;  // minus the gradient
-
-  // 2) direction
-  std::vector<double> matrix(side * side, 0.0);
-  gram(rows, curvature.data(), free, side, matrix.data(), 0, n);
-  symmetrise(matrix.data(), side);
-  for (std::int64_t j = 0; j < weights; ++j) matrix[j * side + j] += 1.0;
-  if (free) matrix[side * side - 1] += 1e-10 * (1.0 + matrix[side * side - 1]);
-  if (!solve_small(matrix, direction, side)) return report;
-  const double direction_b = free ? direction[weights] : 0.0;
-  scores(rows, direction.data(), slopes.data(), 0, n);
-
-  // 3) line search
-  double at_zero = 0.0, wd = 0.0, dd = 0.0;
-  for (std::int64_t j = 0; j < side; ++j) at_zero -= descent[j] * direction[j];
-  for (std::int64_t j = 0; j < weights; ++j) {
-    wd += w[j] * direction[j];
-    dd += direction[j] * direction[j];
-  }
-  if (!(at_zero < 0.0)) return report;
-  double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
-  for (int round = 0; round < 40; ++round) {
-    const TwoSums d =
-        derivatives_along<Loss>(data, Line{scores_at, b, slopes.data(), direction_b}, t);
-    const double first = d.first + wd + t * dd, second = d.second + dd;
-    if (std::abs(first) <= 0.1 * std::abs(at_zero)) break;
-    (first > 0.0 ? high : low) = t;
-    t = second > 0.0 ? t - first / second : high;
-    if (!(t > low && t < high)) t = std::isfinite(high) ? 0.5 * (low + high) : 2.0 * low;
-  }
-  report.moved = true;
-  report.b = b + t * direction_b;
+  NewtonReport report;
+  for (double h : curvature) report.active += h != 0.0;
+  const NewtonMove move = newton_move(
+      rows, data, free, {w, b, scores_at, alpha, curvature.data()},
+      [&](const Line& line, double t) { return derivatives_along<Loss>(data, line, t); });
+  report.b = b + move.step * move.direction_b;
+  report.solved = move.solved;
+  report.moved = move.step > 0.0;
+  if (!report.moved) return report;
   std::vector<double> image(w, w + weights);
   double squared = 0.0;
   for (std::int64_t j = 0; j < weights; ++j) {
-    image[j] += direction[j];
-    w[j] += t * direction[j];
+    image[j] += move.direction[j];
+    w[j] += move.step * move.direction[j];
     squared += w[j] * w[j];
   }
-  for (std::int64_t i = 0; i < n; ++i) scores_at[i] += t * slopes[i];
+  for (std::int64_t i = 0; i < n; ++i) scores_at[i] += move.step * move.slopes[i];
   report.primal = 0.5 * squared + loss_sum<Loss>(data, scores_at, report.b);
 
-  // 4) the dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping
+  // The dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping.
   for (std::int64_t i = 0; i < n; ++i) {
-    const double linear = alpha[i] - curvature[i] * y[i] * (slopes[i] + direction_b);
+    const double linear = alpha[i] - curvature[i] * y[i] * (move.slopes[i] + move.direction_b);
     alpha[i] = cost[i] > 0.0 ? Loss::clip(linear, cost[i]) : 0.0;
     if (alpha[i] != linear) rows.axpy(i, (alpha[i] - linear) * y[i], image.data());
   }
   double image_squared = 0.0;
   for (double v : image) image_squared += v * v;
   report.gap = std::abs(report.primal - (dual_sum<Loss>(alpha, cost, n) - 0.5 * image_squared));
+  return report;
+}
+
+struct ProximalReport : NewtonReport {
+  double h = 0.0;
+  double mismatch = 0.0;  // see hinge_mismatch
+  double decrease = 0.0;  // that the step promised
+};
+
+// The interval of the rounded corner, wide enough that some example lies in it; `alpha` are the
+// dual variables there. With nobody in the corner the intercept would have no curvature at all.
+inline std::int64_t widened_corner(ProximalHinge& loss, const double* scores, double b,
+                                   double* alpha) {
+  while (true) {
+    const std::int64_t inside = proximal_alpha(loss, scores, b, alpha);
+    if (inside > 0 || loss.h > 1e6) return inside;
+    loss.h *= 4.0;
+  }
+}
+
+// A step on the rounded hinge, as methods/newton/proximal_newton.py takes it. Updates w and scores
+// in place; `alpha` and `combination`, their sum over the rows, are written.
+template <class Rows>
+ProximalReport proximal_step(const Rows& rows, ProximalHinge loss, bool free, double* w, double b,
+                             double* scores_at, double* alpha, double* combination) {
+  const Examples& data = loss.data;
+  const std::int64_t n = data.count, weights = rows.width + (rows.bias != 0.0);
+  ProximalReport report;
+  report.active = widened_corner(loss, scores_at, b, alpha);
+  report.h = loss.h;
+  std::vector<double> curvature(n);
+  proximal_curvature(data, loss.h, alpha, curvature.data());
+  NewtonMove move = newton_move(
+      rows, data, free, {w, b, scores_at, alpha, curvature.data()},
+      [&](const Line& line, double t) { return proximal_derivatives_along(loss, line, t); });
+  report.b = b + move.step * move.direction_b;
+  report.solved = move.solved;
+  report.moved = move.step > 0.0;
+  if (report.moved) {
+    proximal_move(loss, scores_at, b, move.slopes.data(), move.direction_b, move.step);
+    std::copy(move.slopes.begin(), move.slopes.end(), alpha);
+    for (std::int64_t j = 0; j < weights; ++j) w[j] += move.step * move.direction[j];
+    report.decrease = -0.5 * move.at_zero;
+  }
+  std::fill(combination, combination + weights, 0.0);
+  accumulate(rows, alpha, data.y, combination, 0, n);
+  double squared = 0.0, distance = 0.0;
+  for (std::int64_t j = 0; j < weights; ++j) {
+    const double off = w[j] - combination[j];
+    squared += w[j] * w[j];
+    distance += off * off;
+  }
+  report.primal = 0.5 * squared + loss_sum<Hinge>(data, scores_at, report.b);
+  report.mismatch = hinge_mismatch(data, scores_at, report.b, alpha);
+  report.gap = report.mismatch + 0.5 * distance;
   return report;
 }
 

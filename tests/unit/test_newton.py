@@ -146,3 +146,27 @@ def test_costs_are_full_where_steps_get_ahead() -> None:
     problem = BinaryProblem(Rows.of(X), y, np.full(600, 1000.0), loss, True)
     solution = run(problem, choice_of("newton", BinaryProblem), tol=1e-8)
     assert solution.iterations <= 7
+
+
+@pytest.mark.parametrize("loss", ["hinge", *SMOOTH])
+@pytest.mark.parametrize("free", [False, True])
+def test_a_small_step_in_one_call_is_the_same_step(
+    loss: str, free: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of(0.1, loss, free, count=200, weights=16)
+    method = ProximalNewton() if loss == "hinge" else Newton()
+    module = f"widemargin.methods.newton.{method.name}"
+    points = []
+    for small in (True, False):
+        monkeypatch.setattr(f"{module}.is_small", lambda _, small=small: small)
+        state = method.start(problem, None, Settings(1e-6, 0))
+        gaps = []
+        for _ in range(6):
+            method.advance(state)
+            gaps.append(state.expected_gap)
+        points.append((state.point, gaps))
+    (one, one_gaps), (other, other_gaps) = points
+    np.testing.assert_allclose(one.w, other.w, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-7, atol=1e-9)
+    assert one.b == pytest.approx(other.b, rel=1e-8, abs=1e-9)
+    np.testing.assert_allclose(one_gaps, other_gaps, rtol=1e-5, atol=1e-9)

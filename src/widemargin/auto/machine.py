@@ -119,6 +119,8 @@ class Machine:
         core/kernels/gram.hpp does.
     small_weights, small_values : int
         Weights, and rows times weights, up to which a whole Newton step is one compiled call.
+    small_call : float
+        What such a step costs in Python, as a share of `step`.
     formed_products, formed_anyway : float
         A matrix is formed where it costs no more than so many products with it, or so many
         nanoseconds.
@@ -241,6 +243,7 @@ class Machine:
     tile_density: float = 0.33
     small_weights: int = 64
     small_values: int = 40_000
+    small_call: float = 0.25
     formed_products: float = 4.0
     formed_anyway: float = 5e6
     most_products: int = 30

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
@@ -52,10 +53,12 @@ def expected_sweeps(shape: BinaryShape) -> float:
     return sweeps * shape.digits / 4.0
 
 
-def offers(shape: BinaryShape, gap: float = 1.0) -> list[Offer]:
+@lru_cache(maxsize=256)
+def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     """Return the second-order methods that support a shape, cheapest first.
 
-    `gap` is the relative gap of the point that they would start from.
+    `gap` is the relative gap of the point that they would start from. Kept, because a policy asks
+    after every step.
     """
     size = shape.size
     digits = math.log10(max(min(gap, 1.0) / shape.tol, 10.0))
@@ -82,7 +85,7 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> list[Offer]:
             found.append(Offer("interior_point", start + steps, True))
             steps = _proximal_newton(shape, factor_of_rows, digits)
             found.append(Offer("proximal_newton", start + steps, True))
-    return sorted(found, key=lambda offer: offer.price)
+    return tuple(sorted(found, key=lambda offer: offer.price))
 
 
 def _newton(shape: BinaryShape) -> float:
@@ -101,7 +104,7 @@ def _newton(shape: BinaryShape) -> float:
 def _newton_step(size: Size) -> float:
     # Half of the steps are near the solution, where a matrix follows the few rows that change.
     matrix = 0.45 * min(size.gram(), size.product(2.0 * MACHINE.dear_matrix))
-    call = 0.25 if size.weights <= MACHINE.small_weights else 1.0
+    call = MACHINE.small_call if size.weights <= MACHINE.small_weights else 1.0
     vectors = size.vectors(MACHINE.newton_vectors)
     return size.product(1.7) + matrix + factor(size.weights) + vectors + call * MACHINE.step
 
@@ -109,7 +112,8 @@ def _newton_step(size: Size) -> float:
 def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
     stiff = _stiff_digits(shape, 1e6)
     steps = MACHINE.proximal_steps + MACHINE.proximal_steps_per_digit * (digits + stiff)
-    step = size.product(2.7) + 1.2 * MACHINE.step
+    one_call = size.weights <= MACHINE.small_weights and size.values <= MACHINE.small_values
+    step = size.product(2.7) + 1.2 * MACHINE.step * (MACHINE.small_call if one_call else 1.0)
     if size.weights > MACHINE.largest_factorised:
         # The narrower the rounded corner, the sharper its curvature.
         return steps * (step + _iterative(size, min(MACHINE.most_products, 1.0 + 4.0 * stiff)))

@@ -190,6 +190,12 @@ class CurvedRows:
         return total
 
 
+def is_small(problem: BinaryProblem) -> bool:
+    """Whether a whole step is one compiled call: its arithmetic is less than the calls'."""
+    weights, count = problem.rows.weights, problem.rows.count
+    return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
+
+
 def matrix_is_dear(problem: BinaryProblem) -> bool:
     """Whether forming the matrix costs much more than a product with it."""
     size = problem.rows.size

@@ -33,7 +33,7 @@ from widemargin.methods.newton._samples import (
     has_samples,
     spread_sample,
 )
-from widemargin.methods.newton._system import NewtonSystem, matrix_is_dear
+from widemargin.methods.newton._system import NewtonSystem, is_small, matrix_is_dear
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Line
@@ -137,7 +137,7 @@ class Newton:
             self._sweep(state, state.opening)
             return
         problem = state.problem
-        if state.on_all and problem.loss.compiled and _is_small(problem):
+        if state.on_all and problem.loss.compiled and is_small(problem):
             self._small_step(state)
             return
         loss, y, cost = problem.loss, problem.y, problem.cost
@@ -266,15 +266,14 @@ class Newton:
         )
         # On copies, so that a point that was handed out stays as it was.
         w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
-        moved, b, primal, gap, state.active = problem.core.newton_step(
-            problem.free_intercept, w, state.b, scores, alpha
-        )
-        state.w, state.b, state.scores, state.alpha = w, b, scores, alpha
+        report = problem.core.newton_step(problem.free_intercept, w, state.b, scores, alpha)
+        state.w, state.b, state.scores, state.alpha = w, report.b, scores, alpha
         problem.rows.remember(w, scores)
+        state.active = report.active
         state.passes += 3
-        if moved:
-            state.primal = primal
-            self._judge(state, alpha, None, gap)
+        if report.moved:
+            state.primal = report.primal
+            self._judge(state, alpha, None, report.gap)
         elif problem is state.whole:
             state.finished = True
         else:
@@ -320,8 +319,3 @@ def _enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
     if gap > 0.9 and passes < 5.0 and matrix_is_dear(problem):
         return False
     return passes >= 2.0
-
-
-def _is_small(problem: BinaryProblem) -> bool:
-    weights, count = problem.rows.weights, problem.rows.count
-    return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.work import factor
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._line_search import line_search
 from widemargin.methods.newton._samples import SAMPLE_ERROR, growing_samples
-from widemargin.methods.newton._system import NewtonSystem
+from widemargin.methods.newton._system import NewtonSystem, is_small
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -110,6 +111,8 @@ class ProximalNewton:
     def advance(self, state: ProximalNewtonState) -> None:
         """Take one Newton step on the rounded hinge; then move its centre if the step was good."""
         problem = state.problem
+        if is_small(problem) and self._small_step(state):
+            return
         y, rows = problem.y, problem.rows
         share = rows.count / state.whole.rows.count
         problem.meter.add(1.2 * MACHINE.step + rows.size.vectors(MACHINE.proximal_vectors))
@@ -117,14 +120,9 @@ class ProximalNewton:
         # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
         # examples are what memory goes to: none is made before the one it replaces is let go.
         alpha = np.empty(rows.count)
-        while True:
-            state.active = problem.core.proximal_alpha(
-                state.center, state.h, state.scores, state.b, alpha
-            )
-            # With nobody in the corner the intercept would have no curvature at all.
-            if state.active > 0 or state.h > 1e6:
-                break
-            state.h *= 4.0
+        state.active, state.h = problem.core.proximal_alpha(
+            state.center, state.h, state.scores, state.b, alpha
+        )
         state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
         state.alpha = alpha
         curvature = np.empty(rows.count)
@@ -168,14 +166,41 @@ class ProximalNewton:
         state.alpha = slopes
         self._recentre(state, -0.5 * at_zero)
 
+    def _small_step(self, state: ProximalNewtonState) -> bool:
+        """Take the same step in one compiled call; return False if the matrix has no factor."""
+        problem = state.problem
+        size = problem.rows.size
+        problem.meter.add(
+            MACHINE.sweep_call + size.product(3.0) + size.gram() + factor(size.weights)
+        )
+        # On copies, so that a point that was handed out stays as it was.
+        w, scores = state.w.copy(), state.scores.copy()
+        alpha, combination = np.empty_like(scores), np.empty_like(w)
+        report = problem.core.proximal_step(
+            problem.free_intercept, w, state.b, scores, state.center, state.h, alpha, combination
+        )
+        if not report.solved:
+            return False
+        state.w, state.b, state.scores = w, report.b, scores
+        state.alpha, state.combination = alpha, combination
+        state.h, state.active, state.primal = report.h, report.active, report.primal
+        state.passes += 2 * problem.rows.count / state.whole.rows.count
+        self._judge(state, report.gap, report.mismatch, report.decrease)
+        return True
+
     def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         problem = state.problem
         mismatch = problem.core.hinge_mismatch(state.scores, state.b, state.alpha)
         difference = state.w - state.combination
-        distance = 0.5 * float(difference @ difference)
-        primal = state.primal = problem.primal(state.w, state.b, state.scores)
-        gap = mismatch + distance
+        state.primal = problem.primal(state.w, state.b, state.scores)
+        gap = mismatch + 0.5 * float(difference @ difference)
+        self._judge(state, gap, mismatch, decrease)
+
+    def _judge(
+        self, state: ProximalNewtonState, gap: float, mismatch: float, decrease: float
+    ) -> None:
+        problem, primal = state.problem, state.primal
         if problem is state.whole:
             state.expected_gap = max(gap, 0.0) / primal
             state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
