@@ -2,6 +2,7 @@
 #include "kernels/multinomial_passes.hpp"
 #include "multiclass_core.hpp"
 #include "sweeps/multinomial_dual_cd.hpp"
+#include "sweeps/multinomial_newton_step.hpp"
 
 namespace widemargin {
 namespace {
@@ -50,13 +51,7 @@ class MultinomialCore {
       throw std::invalid_argument("dual variables cannot be written over scores");
     }
     nb::gil_scoped_release release;
-    const std::int64_t stride = data_.stride();
-    double total = 0.0;
-    for_tiles(begin, end, [&](std::int64_t i, std::int64_t count) {
-      total +=
-          multinomial_terms(data_, scores.data() + i * stride, i, count, duals.data() + i * stride);
-    });
-    return total;
+    return multinomial_all_terms(data_, scores.data(), duals.data(), begin, end);
   }
 
   void combine(Matrix duals, MutableMatrix combination, MutableVector residual, std::int64_t begin,
@@ -109,17 +104,19 @@ class MultinomialCore {
     require_examples(slopes, "slopes");
     require_range(begin, end, count());
     nb::gil_scoped_release release;
-    const std::int64_t stride = data_.stride();
-    std::vector<double> moved(static_cast<std::size_t>(tile_height * stride)), shares(moved);
-    double first = 0.0, second = 0.0;
-    for_tiles(begin, end, [&](std::int64_t i, std::int64_t count) {
-      const auto [slope, curvature] =
-          multinomial_derivatives(data_, scores.data() + i * stride, slopes.data() + i * stride, t,
-                                  i, count, moved.data(), shares.data());
-      first += slope;
-      second += curvature;
-    });
-    return {first, second};
+    return multinomial_derivatives_along(data_, scores.data(), slopes.data(), t, begin, end);
+  }
+
+  MultinomialStep newton_step(bool free, MutableMatrix weights, MutableMatrix scores,
+                              MutableMatrix duals, MutableMatrix gradient, double enough) const {
+    require_shape(weights, data_.features + free, data_.stride(), "weights");
+    require_shape(gradient, data_.features + free, data_.stride(), "gradient");
+    require_examples(scores, "scores");
+    require_examples(duals, "duals");
+    const MultinomialPoint at{weights.data(), scores.data(), duals.data(), gradient.data(), free};
+    nb::gil_scoped_release release;
+    return visit(
+        [&](const auto& rows) { return multinomial_newton_step(rows, data_, at, enough); });
   }
 
   void feasible(MutableMatrix duals, std::int64_t begin, std::int64_t end) const {
@@ -203,6 +200,11 @@ class MultinomialSweeps {
 }  // namespace
 
 void register_multinomial(nb::module_& m) {
+  nb::class_<MultinomialStep>(m, "MultinomialStep")
+      .def_ro("solved", &MultinomialStep::solved)
+      .def_ro("at_zero", &MultinomialStep::at_zero)
+      .def_ro("primal", &MultinomialStep::primal)
+      .def_ro("gap", &MultinomialStep::gap);
   nb::class_<MultinomialCore>(m, "MultinomialCore")
       .def(nb::init<const RowsHandle&, Labels, Vector, std::int64_t>(), nb::arg("rows"),
            nb::arg("label").noconvert(), nb::arg("cost").noconvert(), nb::arg("classes"))
@@ -221,6 +223,9 @@ void register_multinomial(nb::module_& m) {
            nb::arg("begin"), nb::arg("end"))
       .def("derivatives", &MultinomialCore::derivatives, nb::arg("scores"), nb::arg("slopes"),
            nb::arg("t"), nb::arg("begin"), nb::arg("end"))
+      .def("newton_step", &MultinomialCore::newton_step, nb::arg("free"),
+           nb::arg("weights").noconvert(), nb::arg("scores").noconvert(),
+           nb::arg("duals").noconvert(), nb::arg("gradient").noconvert(), nb::arg("enough"))
       .def("feasible", &MultinomialCore::feasible, nb::arg("duals").noconvert(), nb::arg("begin"),
            nb::arg("end"))
       .def("entropy", &MultinomialCore::entropy, nb::arg("duals"), nb::arg("begin"),

@@ -21,14 +21,14 @@ namespace widemargin {
 // rows of a block: the tiles below then read two streams that fit the first-level cache. A tile of
 // 4 x 12 keeps twelve vector registers adding, which is what two multipliers of latency four need.
 constexpr std::int64_t panel_width = 12;
-constexpr std::int64_t tile_height = 4;
-using Tile = double[tile_height][panel_width];
+constexpr std::int64_t panel_height = 4;
+using Tile = double[panel_height][panel_width];
 
 // tile = (four columns of the left panel)^T (right panel), over `depth` rows.
 inline void panel_product(const double* left, const double* right, std::int64_t depth, Tile& tile) {
-  FourDoubles sums[tile_height][panel_width / 4] = {};
+  FourDoubles sums[panel_height][panel_width / 4] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
-    for (std::int64_t a = 0; a < tile_height; ++a) {
+    for (std::int64_t a = 0; a < panel_height; ++a) {
       add_scaled(sums[a], left[k * panel_width + a], right + k * panel_width);
     }
   }
@@ -41,11 +41,11 @@ inline void syrk_panels(const double* panels, std::int64_t stride, std::int64_t 
   const std::int64_t count = (side + panel_width - 1) / panel_width;
   Tile tile;
   for (std::int64_t c = 0; c < count; ++c) {
-    for (std::int64_t top = 0; top < std::min((c + 1) * panel_width, side); top += tile_height) {
+    for (std::int64_t top = 0; top < std::min((c + 1) * panel_width, side); top += panel_height) {
       const std::int64_t r = top / panel_width, left = c * panel_width;
       panel_product(panels + r * stride + top % panel_width, panels + c * stride, depth, tile);
       const bool inside = r < c && left + panel_width <= side;
-      for (std::int64_t a = 0; a < tile_height; ++a) {
+      for (std::int64_t a = 0; a < panel_height; ++a) {
         double* line = matrix + (top + a) * side + left;
         if (inside) {
           for (std::int64_t b = 0; b < panel_width; ++b) {

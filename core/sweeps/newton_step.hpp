@@ -44,6 +44,22 @@ inline bool solve_small(std::vector<double>& a, std::vector<double>& right, std:
   return true;
 }
 
+// The step along a direction at which the slope is at most a tenth of what it was, trying 1 first.
+// `derivatives` are those of the losses; wd = w.p and dd = ||p||^2 make up those of 1/2 ||w||^2.
+template <class Derivatives>
+double exact_step(double wd, double dd, double at_zero, Derivatives&& derivatives) {
+  double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
+  for (int round = 0; round < 40; ++round) {
+    const TwoSums d = derivatives(t);
+    const double first = d.first + wd + t * dd, second = d.second + dd;
+    if (std::abs(first) <= 0.1 * std::abs(at_zero)) break;
+    (first > 0.0 ? high : low) = t;
+    t = second > 0.0 ? t - first / second : high;
+    if (!(t > low && t < high)) t = std::isfinite(high) ? 0.5 * (low + high) : 2.0 * low;
+  }
+  return t;
+}
+
 // A direction from a point, the scores along it, and the step that an exact line search takes: zero
 // if nothing descends.
 struct NewtonMove {
@@ -101,16 +117,7 @@ NewtonMove newton_move(const Rows& rows, const Examples& data, bool free, const 
   }
   if (!(move.at_zero < 0.0)) return move;
   const Line line{at.scores, at.b, move.slopes.data(), move.direction_b};
-  double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
-  for (int round = 0; round < 40; ++round) {
-    const TwoSums d = derivatives(line, t);
-    const double first = d.first + wd + t * dd, second = d.second + dd;
-    if (std::abs(first) <= 0.1 * std::abs(move.at_zero)) break;
-    (first > 0.0 ? high : low) = t;
-    t = second > 0.0 ? t - first / second : high;
-    if (!(t > low && t < high)) t = std::isfinite(high) ? 0.5 * (low + high) : 2.0 * low;
-  }
-  move.step = t;
+  move.step = exact_step(wd, dd, move.at_zero, [&](double t) { return derivatives(line, t); });
   return move;
 }
 

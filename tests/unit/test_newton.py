@@ -18,6 +18,7 @@ from widemargin.methods.newton.proximal_newton import ProximalNewton
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.run import Status, run
 
 SMOOTH = ("squared_hinge", "logistic")
@@ -170,3 +171,25 @@ def test_a_small_step_in_one_call_is_the_same_step(
     np.testing.assert_allclose(one.alpha, other.alpha, rtol=1e-7, atol=1e-9)
     assert one.b == pytest.approx(other.b, rel=1e-8, abs=1e-9)
     np.testing.assert_allclose(one_gaps, other_gaps, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_a_small_multinomial_step_in_one_call_finds_the_same_point(
+    free: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not step by step: conjugate gradients leave more of each equation than a factor does."""
+    random = np.random.default_rng(0)
+    X, label = random.normal(size=(90, 4)), random.integers(0, 3, 90).astype(np.int32)
+    problem = MultinomialProblem(Rows.of(X), label, random.uniform(0.0, 2.0, 90), 3, free)
+    found = []
+    for small in (True, False):
+        monkeypatch.setattr(
+            "widemargin.methods.newton.multinomial._in_one_call", lambda _, small=small: small
+        )
+        found.append(run(problem, choice_of("newton", MultinomialProblem), tol=1e-10))
+    one, other = found
+    assert one.status is other.status is Status.CONVERGED
+    assert one.iterations <= other.iterations
+    np.testing.assert_allclose(one.w, other.w, atol=1e-6)
+    np.testing.assert_allclose(one.b, other.b, atol=1e-6)
+    assert one.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-10)
