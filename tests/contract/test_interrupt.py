@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 CHILD = """
-import json, os, sys, time, warnings
+import json, sys, time, warnings
 import numpy as np
-sys.path.insert(0, {folder!r})
 from oracle import estimator
 from widemargin.interrupt import Interrupt
 warnings.simplefilter("ignore")
-loss, solver, n, d, classes, n_jobs = {arguments!r}
-random = np.random.default_rng(0)
-X = random.standard_normal(size=(n, d), dtype=np.float32)
-y = np.argmax(X[:, :classes] + random.normal(size=(n, classes)), axis=1)
-model = estimator(loss, C=100.0, solver=solver, tol=1e-15, max_iter=10**9, warm_start=True,
-                  n_jobs=n_jobs)
 enter = Interrupt.__enter__
 def entering(self):
     # Says when the watch begins: a busy machine takes its time to get there.
@@ -40,20 +34,27 @@ def entering(self):
     entered = enter(self)
     print("ready", flush=True)
     return entered
-Interrupt.__enter__ = entering
-try:
-    model.fit(X, y)
-except KeyboardInterrupt as stop:
-    assert "because it was interrupted" in str(stop), str(stop)
-else:
-    raise AssertionError("Ctrl-C was lost")
-print(json.dumps({{"came back": time.process_time()}}), flush=True)
-first = dict(status=model.status_, primal=model.primal_.tolist(), dual=model.dual_.tolist(),
-             gap=[c.relative_gap for c in model.certificates_])
-model.set_params(time_limit=0.3).fit(X, y)
-second = dict(first_gap=[h["relative_gap"][0] for h in model.history_],
-              gap=[c.relative_gap for c in model.certificates_], status=model.status_)
-print(json.dumps([first, second]), flush=True)
+for line in sys.stdin:
+    loss, solver, n, d, classes, n_jobs = json.loads(line)
+    random = np.random.default_rng(0)
+    X = random.standard_normal(size=(n, d), dtype=np.float32)
+    y = np.argmax(X[:, :classes] + random.normal(size=(n, classes)), axis=1)
+    model = estimator(loss, C=100.0, solver=solver, tol=1e-15, max_iter=10**9, warm_start=True,
+                      n_jobs=n_jobs)
+    Interrupt.__enter__ = entering
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt as stop:
+        came_back = time.process_time()
+        assert "because it was interrupted" in str(stop), str(stop)
+    else:
+        raise AssertionError("Ctrl-C was lost")
+    first = dict(status=model.status_, primal=model.primal_.tolist(), dual=model.dual_.tolist(),
+                 gap=[c.relative_gap for c in model.certificates_])
+    model.set_params(time_limit=0.3).fit(X, y)
+    second = dict(first_gap=[h["relative_gap"][0] for h in model.history_],
+                  gap=[c.relative_gap for c in model.certificates_], status=model.status_)
+    print(json.dumps([came_back, first, second]), flush=True)
 """
 
 # (rows, features) that keep each method busy for seconds at a tolerance of 1e-15.
@@ -66,32 +67,43 @@ def cpu_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def interrupt_child(arguments: tuple[Any, ...], delay: float) -> tuple[float, Any, Any]:
-    """Run the child, send SIGINT `delay` seconds into its fit; return the CPU time it took."""
-    folder = os.path.dirname(os.path.dirname(__file__))
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD.format(folder=folder, arguments=arguments)],
+@pytest.fixture(scope="module")
+def child() -> Iterator[subprocess.Popen[str]]:
+    """A process that fits what it is told to: one for all tests, since imports take long."""
+    tests = str(Path(__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, *filter(None, sys.path)])},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n", child.communicate()
-        time.sleep(delay)
-        sent = cpu_seconds(child.pid)
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-        assert child.returncode == 0, err
-        came_back, results = out.splitlines()
-        return json.loads(came_back)["came back"] - sent, *json.loads(results)
-    finally:
-        child.kill()
-        child.wait()
+    yield process
+    process.kill()
+    process.communicate()
 
 
-def check(arguments: tuple[Any, ...], delay: float) -> None:
-    seconds, first, second = interrupt_child(arguments, delay)
+def interrupted(
+    child: subprocess.Popen[str], arguments: tuple[Any, ...], delay: float
+) -> tuple[float, Any, Any]:
+    """Send SIGINT `delay` seconds into a fit; return the CPU time it took to come back."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write(json.dumps(arguments) + "\n")
+    child.stdin.flush()
+    assert child.stdout.readline() == "ready\n", child.communicate()
+    time.sleep(delay)
+    sent = cpu_seconds(child.pid)
+    child.send_signal(signal.SIGINT)
+    answer = child.stdout.readline()
+    assert answer, child.communicate()
+    came_back, first, second = json.loads(answer)
+    return came_back - sent, first, second
+
+
+def check(child: subprocess.Popen[str], arguments: tuple[Any, ...], delay: float) -> None:
+    seconds, first, second = interrupted(child, arguments, delay)
     # The promise is 0.5 s; a certificate of each class may come on top.
     assert seconds < 1.0
     assert "interrupted" in first["status"]
@@ -109,22 +121,22 @@ def check(arguments: tuple[Any, ...], delay: float) -> None:
 
 
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)
-def test_interrupt(solver: str, loss: str) -> None:
+def test_interrupt(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     n, d = BUSY.get(solver, (20_000, 1200))
-    check((loss, solver, n, d, 2, None), delay=0.6)
+    check(child, (loss, solver, n, d, 2, None), delay=0.6)
 
 
 @pytest.mark.parametrize(("solver", "loss"), [pair for pair in PAIRS if pair[1] != "logistic"])
-def test_interrupt_at_the_start(solver: str, loss: str) -> None:
+def test_interrupt_at_the_start(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     """Before the first step is over there is an answer too."""
     n, d = BUSY.get(solver, (20_000, 1200))
-    check((loss, solver, n, d, 2, None), delay=0.1)
+    check(child, (loss, solver, n, d, 2, None), delay=0.1)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_interrupt_of_several_classes(loss: str, n_jobs: int) -> None:
-    check((loss, "auto", 20_000, 600, 4, n_jobs), delay=0.6)
+def test_interrupt_of_several_classes(child: subprocess.Popen[str], loss: str, n_jobs: int) -> None:
+    check(child, (loss, "auto", 20_000, 600, 4, n_jobs), delay=0.6)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
