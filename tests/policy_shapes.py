@@ -32,7 +32,8 @@ def shape(
 def leg(
     method: str, work: float, steps: int, first: float, last: float, finished: bool = False
 ) -> Leg:
-    """Make a leg whose gap fell from `first` to `last` at a steady rate."""
+    """Make a leg of equal steps whose gap fell from `first` to `last` at a steady rate."""
     rate = (last / first) ** (1.0 / max(1, steps - 1))
     gaps = [first * rate**k for k in range(steps)]
-    return Leg(method, work, gaps, passes=float(steps), finished=finished)
+    works = [work * (k + 1) / steps for k in range(steps)]
+    return Leg(method, works, gaps, passes=float(steps), finished=finished)

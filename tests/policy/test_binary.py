@@ -88,7 +88,8 @@ SWEPT = [
     (0.2, 20, 1.0, 1e-3, None),  # a third of the way left, far below Newton's price
     (0.3, 20, 1.0, 0.9, "newton"),  # hopeless, with evidence
     (0.9, 30, 1.0, 0.5, "newton"),
-    (1.1, 60, 1.0, 0.05, "newton"),  # as much was spent, as much is left: ski rental
+    (1.1, 60, 1.0, 0.05, None),  # two thirds are left by the rate, less by the rest
+    (1.1, 60, 1.0, 0.3, "newton"),  # as much was spent, more is left: ski rental
     (1.5, 60, 1.0, 2e-4, None),  # the end is near
 ]
 
@@ -143,7 +144,7 @@ def test_steps_far_ahead_of_the_sweeps_keep_their_loan() -> None:
     ],
 )
 def test_a_method_that_stalls_gives_way(loss: str, stalled: list[str], method: str | None) -> None:
-    legs = [Leg(name, 1.0, [1e-9], finished=True) for name in stalled]
+    legs = [Leg(name, [1.0], [1e-9], finished=True) for name in stalled]
     decision = POLICY.next(shape(2_000, 30, loss, tol=1e-12), legs, "")
     assert (decision.method if decision else None) == method
 
@@ -151,7 +152,7 @@ def test_a_method_that_stalls_gives_way(loss: str, stalled: list[str], method: s
 def test_from_a_smaller_c_only_as_much_as_the_rival_costs_is_evidence() -> None:
     hopeless = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.9)
     assert POLICY.next(SQUARE, [hopeless], "dual_cd") is None
-    hopeless.work = 1.1 * PRICE
+    hopeless = leg("dual_cd", 1.1 * PRICE, 30, 1.0, 0.9)
     decision = POLICY.next(SQUARE, [hopeless], "dual_cd")
     assert decision is not None
     assert decision.method == "newton"

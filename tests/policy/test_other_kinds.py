@@ -58,7 +58,7 @@ def test_a_joint_loan_is_recalled() -> None:
     decision = JOINT.next(shape, [swept, spent], "")
     assert decision is not None
     assert decision.method == "block_dual_cd"
-    stalled = Leg("proximal_newton", 1.0, [1e-9], finished=True)
+    stalled = Leg("proximal_newton", [1.0], [1e-9], finished=True)
     decision = JOINT.next(shape, [stalled], "")
     assert decision is not None
     assert decision.method == "block_dual_cd"
@@ -68,8 +68,8 @@ def test_robust_problems_follow_the_central_path() -> None:
     shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS)
     policy = RobustPolicy()
     assert policy.first(shape, "").method == "interior_point"
-    assert policy.next(shape, [Leg("interior_point", 1.0, [0.1])], "") is None
-    done = Leg("interior_point", 1.0, [0.1], finished=True)
+    assert policy.next(shape, [Leg("interior_point", [1.0], [0.1])], "") is None
+    done = Leg("interior_point", [1.0], [0.1], finished=True)
     decision = policy.next(shape, [done], "")
     assert decision is not None
     assert decision.method == "ippa"

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from widemargin.auto.prediction import ahead, is_due, steps_to_go
+from widemargin.auto.prediction import ahead, gives_way, steps_to_go, sweeps_to_go
 
 
 def test_nothing_is_known_from_three_steps() -> None:
@@ -33,18 +33,44 @@ def test_slow_rates_are_seen_as_roots() -> None:
     assert steps_to_go([1.0] * 6, 1e-6) == math.inf
 
 
+def test_a_standstill_is_no_reason_to_despair() -> None:
+    """An estimate that was too low for once; nine tenths of the way are behind."""
+    works = [float(k) for k in range(1, 9)]
+    gaps = [0.09, 1.2e-3, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4]
+    assert steps_to_go(gaps, 1e-4) == math.inf
+    assert sweeps_to_go(works, gaps, 1e-4, expected=10.0) < 10.0
+
+
+def test_cheap_late_sweeps_count_for_what_they_cost() -> None:
+    gaps = [0.5**k for k in range(10)]
+    even = sweeps_to_go([float(k) for k in range(1, 11)], gaps, 1e-6, 20.0)
+    late = sweeps_to_go([10.0 - 8.0 * 0.5**k for k in range(10)], gaps, 1e-6, 20.0)
+    assert late < even
+    assert sweeps_to_go([1.0, 2.0, 3.0], gaps[:3], 1e-6, 20.0) == 0.0
+    assert sweeps_to_go([1.0] * 5, [math.inf] * 5, 1e-6, 20.0) == 0.0
+
+
+@pytest.mark.parametrize("more", ["gap", "expected"])
+def test_more_to_go_is_predicted_to_cost_more(more: str) -> None:
+    works = [float(k) for k in range(1, 9)]
+    gaps = [0.5**k for k in range(8)]
+    slow = [0.8**k for k in range(8)] if more == "gap" else gaps
+    less = sweeps_to_go(works, gaps, 1e-6, 20.0)
+    assert sweeps_to_go(works, slow, 1e-6, 200.0 if more == "expected" else 20.0) > less
+
+
 @pytest.mark.parametrize(
     ("spent", "to_go", "rival", "due"),
     [
         (1.0, 5.0, 10.0, False),  # predicted to win
-        (1.0, 50.0, 10.0, False),  # predicted to lose, but on little evidence
-        (1.0, 100.0, 10.0, True),  # as far off as the rival is from what was spent
-        (5.0, 21.0, 10.0, True),  # twice as much, on half as much
-        (4.0, 21.0, 10.0, False),
-        (50.0, 19.0, 10.0, False),  # a change has its price, too
+        (0.1, 50.0, 10.0, False),  # predicted to lose, but on little evidence
+        (1.0, 50.0, 10.0, True),
+        (5.0, 11.0, 10.0, True),
+        (1.0, 11.0, 10.0, False),
+        (50.0, 9.0, 10.0, False),  # what was spent is gone, whoever goes on
     ],
 )
 def test_evidence_has_to_back_the_prediction(
     spent: float, to_go: float, rival: float, due: bool
 ) -> None:
-    assert is_due(spent, to_go, rival) is due
+    assert gives_way(spent, to_go, rival) is due

@@ -18,9 +18,13 @@ PLAIN = (0.0, 1.0)
 """Where counting starts: the default of a field that has seen nothing yet."""
 
 REASONS: dict[str, dict[str, str]] = {
-    "auto/binary.py": {
+    "auto/contest.py": {
         "_LOAN": "the factor of the bound on regret",
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
+    },
+    "auto/prediction.py": {
+        "_FEWEST": "steps that a rate needs",
+        "_FARTHEST": "a bound that keeps logarithms finite",
     },
     "auto/robust_sequences.py": {
         "_PATIENCE": "steps without progress that count as none",

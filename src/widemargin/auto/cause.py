@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from widemargin.auto.prices import Offer
+    from widemargin.auto.contest import Offer
     from widemargin.auto.shape import BinaryShape
 
 SWEEPS_TELL = "sweeps show how hard the problem is"

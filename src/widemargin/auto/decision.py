@@ -37,8 +37,8 @@ class Leg:
     Attributes
     ----------
     method : str
-    work : float
-        Spent, in the currency of `widemargin.data.work`.
+    works : list of float
+        Spent up to each step, in the currency of `widemargin.data.work`.
     gaps : list of float
         The best estimate of the relative gap up to each step: single estimates jump.
     passes : float
@@ -50,11 +50,16 @@ class Leg:
     """
 
     method: str
-    work: float = 0.0
+    works: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     passes: float = 0.0
     active: int = 0
     finished: bool = False
+
+    @property
+    def work(self) -> float:
+        """Spent so far."""
+        return self.works[-1] if self.works else 0.0
 
 
 Shape = TypeVar("Shape")
@@ -107,7 +112,8 @@ class Auto(Generic[Shape]):
     def next(self, progress: Progress) -> Method | None:
         """Return the method to hand over to, or None to go on."""
         leg = self._legs[-1]
-        leg.work, leg.active, leg.finished = progress.work, progress.active, progress.finished
+        leg.works.append(progress.work)
+        leg.active, leg.finished = progress.active, progress.finished
         leg.passes = progress.passes
         best = leg.gaps[-1] if leg.gaps else math.inf
         leg.gaps.append(min(best, progress.expected[-1]))

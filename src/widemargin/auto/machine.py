@@ -81,6 +81,14 @@ class Machine:
     telling_sweeps : float
         Sweeps after which they have told how hard the problem is: where a second-order method costs
         no more than so many, and sweeps are not expected to need fewer, it begins.
+    pool_offset, pool_late, pool_whole, pool_expected : float
+        Weights of three forecasts of what sweeps still cost (their later half, all of them, and
+        what was expected before), in logarithms: least squares over recorded runs
+        (`benchmarks.atlas.fit`), after which one standard deviation is a factor of 2.5.
+    evidence : float
+        The geometric mean of what was spent and what is predicted, squared and as a share of the
+        rival's price squared, from which a prediction is believed. Replayed over the records, the
+        regret is flat between 0.1 and 0.2 and grows on both sides.
     newton_steps, newton_stiff_steps, sampled_steps : float
         Newton steps, how many more for each digit of the stiffness, and their share where samples
         come first (medians likewise).
@@ -216,6 +224,11 @@ class Machine:
     stiff_sweeps: float = 12.0
     stiff_exponent: float = 0.6
     telling_sweeps: float = 40.0
+    pool_offset: float = -0.54
+    pool_late: float = 0.08
+    pool_whole: float = 0.28
+    pool_expected: float = 0.54
+    evidence: float = 0.2
     newton_steps: float = 4.0
     newton_stiff_steps: float = 1.1
     sampled_steps: float = 0.8

@@ -1,10 +1,7 @@
-"""``solver="auto"`` for the joint multiclass problems: sweeps first, Newton steps where they pay.
+"""``solver="auto"`` for the joint multiclass problems: see `widemargin.auto.contest`.
 
-Block dual descent starts. It estimates the gap of each sweep for free; from the rate at which that
-falls follows how many sweeps the tolerance will take. Where all weights together are few enough for
-one factorised matrix, or the examples that are not at rest, the state goes to ``proximal_newton``
-once that is predicted to be cheaper and the sweeps have cost enough to back the prediction. A loan
-that is spent without getting ahead is recalled, as for the binary problems.
+Block dual descent starts. Newton steps serve where all weights together are few enough for one
+factorised matrix, or the examples that are not at rest.
 """
 
 from __future__ import annotations
@@ -14,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from widemargin.auto import cause
+from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import ahead, is_due, steps_to_go
+from widemargin.auto.prices import expected_sweeps
 from widemargin.auto.registry import method_named
 from widemargin.data.work import Size
 from widemargin.methods.newton._multiclass_system import (
@@ -45,6 +43,8 @@ class MulticlassShape:
     steps_served : bool
         Whether Newton steps support the problem.
     tol : float
+    stiffness : float
+        What an example alone does to its own margins on average: c ‖x‖².
     """
 
     size: Size
@@ -53,17 +53,21 @@ class MulticlassShape:
     side: int
     steps_served: bool
     tol: float
+    stiffness: float = 1.0
 
     @classmethod
     def of(cls, problem: MulticlassProblem, tol: float) -> MulticlassShape:
         """Read the counts off a problem."""
+        rows = problem.rows
+        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
         return cls(
-            problem.rows.size,
+            rows.size,
             problem.classes,
             problem.stride,
-            (problem.rows.weights + problem.free_intercept) * problem.classes,
+            (rows.weights + problem.free_intercept) * problem.classes,
             method_named(STEPS, MulticlassProblem).refuses(problem) is None,
             tol,
+            mean_cost * rows.mean_squared_norm,
         )
 
     @property
@@ -90,50 +94,43 @@ class MulticlassShape:
         return MACHINE.multiclass_steps * (multiclass_step(size, self.stride) + system)
 
 
-class MulticlassPolicy:
+class MulticlassPolicy(Contest[MulticlassShape]):
     """Block dual descent, and Newton steps when it would take longer."""
+
+    sweeps = SWEEPS
 
     def shape_of(self, problem: MulticlassProblem, tol: float, warm: bool) -> MulticlassShape:
         """Read the counts off a problem."""
         return MulticlassShape.of(problem, tol)
+
+    def offers(self, shape: MulticlassShape, leg: Leg | None = None) -> list[Offer]:
+        """Price the Newton steps on the examples that are not at rest."""
+        active = shape.size.rows if leg is None else leg.active
+        return [Offer(STEPS, shape.steps(active), begins=False)] if shape.steps_served else []
+
+    def sweep(self, shape: MulticlassShape) -> float:
+        """Price a sweep over all examples."""
+        return shape.sweep
+
+    def expected(self, shape: MulticlassShape) -> float:
+        """Price the sweeps that the stiffness lets expect."""
+        return shape.sweep * expected_sweeps(shape.size, shape.stiffness, shape.tol)
 
     def first(self, shape: MulticlassShape, follows: str) -> Decision:
         """Start with block dual descent, unless the problem is tiny: see `BinaryPolicy`."""
         blocks = shape.size.rows * shape.classes
         if blocks <= MACHINE.tiny_blocks and shape.steps_served:
             return Decision(STEPS, cause.few_weights(shape.side))
-        return Decision(SWEEPS, cause.SWEEPS_TELL)
+        return self.swept(cause.SWEEPS_TELL)
 
     def next(self, shape: MulticlassShape, legs: Sequence[Leg], follows: str) -> Decision | None:
-        """Hand over when the method at work would take longer than the other one from here."""
-        leg = legs[-1]
-        if leg.method == STEPS:
-            return self._after_step(shape, legs)
-        if not shape.steps_served or any(each.finished for each in legs[:-1]):
-            return None
-        # Estimates far below the tolerance that no certificate confirms do not end it either: what
-        # is left of the intercepts' constraint can only be priced, not swept away.
-        hopeful = leg.gaps[-1] <= 0.1 * shape.tol and len(legs) == 1
-        if leg.finished or hopeful:
-            return Decision(STEPS, cause.stalled(SWEEPS))
-        to_go = leg.work * ahead(leg.gaps, shape.tol)
-        before = sum(each.work for each in legs if each.method == STEPS)
-        price = max(shape.steps(leg.active), 2.0 * before)
-        if not is_due(leg.work, to_go, price):
-            return None
-        return Decision(STEPS, cause.slow_sweeps(steps_to_go(leg.gaps, shape.tol), len(leg.gaps)))
+        """Decide after a step: another method, or None to go on.
 
-    def _after_step(self, shape: MulticlassShape, legs: Sequence[Leg]) -> Decision | None:
-        """Go back to sweeps when steps stall, or have spent their loan without getting ahead."""
+        Estimates far below the tolerance that no certificate confirms do not end it either: what
+        is left of the intercepts' constraint can only be priced, not swept away.
+        """
         leg = legs[-1]
-        if leg.finished:
-            return Decision(SWEEPS, cause.stalled(STEPS)) if len(legs) < 4 else None
-        swept = [each for each in legs if each.method == SWEEPS and len(each.gaps) >= 4]
-        price = shape.steps(leg.active)
-        if leg.work < 2.0 * price or leg.gaps[-1] <= 10.0 * shape.tol or len(legs) > 8:
-            return None
-        needed = shape.sweep * MACHINE.telling_sweeps
-        if swept:
-            needed = swept[-1].work * ahead(swept[-1].gaps, shape.tol)
-        remaining = leg.work * ahead(leg.gaps, shape.tol)
-        return Decision(SWEEPS, cause.LOAN_SPENT) if max(remaining, leg.work) > needed else None
+        alone = len(legs) == 1 and leg.method == SWEEPS and shape.steps_served
+        if alone and not leg.finished and leg.gaps[-1] <= 0.1 * shape.tol:
+            return Decision(STEPS, cause.stalled(SWEEPS))
+        return super().next(shape, legs, follows)

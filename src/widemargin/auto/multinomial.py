@@ -1,21 +1,17 @@
-"""``solver="auto"`` for multinomial logistic regression: sweeps or Newton steps, by their price.
+"""``solver="auto"`` for multinomial logistic regression: see `widemargin.auto.contest`.
 
 Newton steps begin where they are predicted to cost less than the sweeps that would be needed.
-Elsewhere sweeps begin, and tell by the rate at which their gap falls how many more it takes; the
-state goes to Newton's method once that is predicted to be cheaper and the sweeps have cost enough
-to back the prediction. A loan that is spent without getting ahead is recalled.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from widemargin.auto import cause
+from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import ahead, is_due, steps_to_go
+from widemargin.auto.prices import expected_sweeps
 from widemargin.auto.registry import method_named
 from widemargin.data.work import Size, factor
 from widemargin.problems.multinomial import MultinomialProblem
@@ -62,20 +58,9 @@ class MultinomialShape:
         )
 
     @property
-    def digits(self) -> float:
-        """Decimal digits that the tolerance asks for, at least one."""
-        return max(1.0, -math.log10(max(self.tol, 1e-16)))
-
-    @property
     def sweep(self) -> float:
         """Price a sweep over all examples."""
         return MACHINE.sweep_call + self.size.multinomial_sweep(self.stride)
-
-    @property
-    def sweeps(self) -> float:
-        """Price the sweeps that a problem of this stiffness is expected to take."""
-        stiff = MACHINE.stiff_sweeps * self.stiffness**MACHINE.stiff_exponent
-        return self.sweep * (MACHINE.least_sweeps + stiff) * self.digits / 4.0
 
     @property
     def steps(self) -> float:
@@ -93,45 +78,32 @@ class MultinomialShape:
         return MACHINE.multinomial_steps * (step + 3.0 * MACHINE.step) + 2.0 * matrix
 
 
-class MultinomialPolicy:
+class MultinomialPolicy(Contest[MultinomialShape]):
     """Block dual descent or Newton's method, whichever is predicted to cost less."""
+
+    sweeps = SWEEPS
 
     def shape_of(self, problem: MultinomialProblem, tol: float, warm: bool) -> MultinomialShape:
         """Read the counts off a problem."""
         return MultinomialShape.of(problem, tol)
+
+    def offers(self, shape: MultinomialShape, leg: Leg | None = None) -> list[Offer]:
+        """Price the Newton steps."""
+        return [Offer(STEPS, shape.steps)] if shape.steps_served else []
+
+    def sweep(self, shape: MultinomialShape) -> float:
+        """Price a sweep over all examples."""
+        return shape.sweep
+
+    def expected(self, shape: MultinomialShape) -> float:
+        """Price the sweeps that the stiffness lets expect."""
+        return shape.sweep * expected_sweeps(shape.size, shape.stiffness, shape.tol)
 
     def first(self, shape: MultinomialShape, follows: str) -> Decision:
         """Start with the method that worked at the last C, or with the cheaper one."""
         if follows in (SWEEPS, STEPS) and (follows == SWEEPS or shape.steps_served):
             return Decision(follows, cause.WORKED_BEFORE)
         small = max(shape.size.values, shape.size.rows) * shape.classes <= MACHINE.small_problem
-        if shape.steps_served and (small or shape.steps <= shape.sweeps):
+        if shape.steps_served and (small or shape.steps <= self.expected(shape)):
             return Decision(STEPS, cause.few_weights(shape.size.weights * shape.classes))
-        return Decision(SWEEPS, cause.SWEEPS_TELL)
-
-    def next(self, shape: MultinomialShape, legs: Sequence[Leg], follows: str) -> Decision | None:
-        """Hand over when the method at work would take longer than the other one from here."""
-        leg = legs[-1]
-        if leg.method == STEPS:
-            return self._after_step(shape, legs)
-        if not shape.steps_served or leg.finished or any(each.finished for each in legs):
-            return None
-        to_go = leg.work * ahead(leg.gaps, shape.tol)
-        before = sum(each.work for each in legs if each.method == STEPS)
-        if not is_due(leg.work, to_go, max(shape.steps, 2.0 * before)):
-            return None
-        return Decision(STEPS, cause.slow_sweeps(steps_to_go(leg.gaps, shape.tol), len(leg.gaps)))
-
-    def _after_step(self, shape: MultinomialShape, legs: Sequence[Leg]) -> Decision | None:
-        """Go back to sweeps when steps stall, or have spent their loan without getting ahead."""
-        leg = legs[-1]
-        if leg.finished:
-            return Decision(SWEEPS, cause.stalled(STEPS)) if len(legs) < 4 else None
-        if leg.work < 2.0 * shape.steps or leg.gaps[-1] <= 10.0 * shape.tol or len(legs) > 8:
-            return None
-        swept = [each for each in legs if each.method == SWEEPS and len(each.gaps) >= 4]
-        needed = shape.sweeps
-        if swept:
-            needed = swept[-1].work * ahead(swept[-1].gaps, shape.tol)
-        remaining = leg.work * ahead(leg.gaps, shape.tol)
-        return Decision(SWEEPS, cause.LOAN_SPENT) if max(remaining, leg.work) > needed else None
+        return self.swept(cause.SWEEPS_TELL)

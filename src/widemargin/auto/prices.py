@@ -8,29 +8,12 @@ they can do wrong is bounded by the loans of the policy.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
+from widemargin.auto.contest import Offer
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
 from widemargin.data.work import Size, factor
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A second-order method and its predicted price.
-
-    `in_row_space` means that it runs on the factor of X Xᵀ; `begins` that it needs no sweeps before
-    it. The methods for the hinge do: far from the solution nearly every example is in the corner,
-    unless samples of the rows, or the freedom of many weights, lead near it, or the problem is so
-    small that it does not matter. And where steps come
-    from conjugate gradients the price is a guess, unless the condition number is near one.
-    """
-
-    method: str
-    price: float
-    in_row_space: bool = False
-    begins: bool = True
 
 
 def sweep(shape: BinaryShape) -> float:
@@ -38,7 +21,7 @@ def sweep(shape: BinaryShape) -> float:
     return MACHINE.sweep_call + shape.size.sweep(shape.visit_cost)
 
 
-def expected_sweeps(shape: BinaryShape) -> float:
+def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
     """Return how many sweeps coordinate descent is likely to take.
 
     The contraction of a sweep depends on how far the dual is from being separable: on the stiffness
@@ -46,11 +29,16 @@ def expected_sweeps(shape: BinaryShape) -> float:
     curvature and what the loss does. With fewer rows than weights X Xᵀ has curvature of its own in
     every direction, by the law of Marchenko and Pastur at least (1 − √(n/d))² of the mean.
     """
-    ratio = min(1.0, shape.size.rows / max(1, shape.size.weights))
+    ratio = min(1.0, size.rows / max(1, size.weights))
     own = (1.0 - math.sqrt(ratio)) ** 2
-    stiffness = 1.0 / (1.0 / max(shape.stiffness, 1e-300) + own)
+    stiffness = 1.0 / (1.0 / max(stiffness, 1e-300) + own)
     sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
-    return sweeps * shape.digits / 4.0
+    return sweeps * digits_of(tol) / 4.0
+
+
+def digits_of(tol: float) -> float:
+    """Return the decimal digits that a tolerance asks for, at least one."""
+    return max(1.0, -math.log10(max(tol, 1e-16)))
 
 
 @lru_cache(maxsize=256)
@@ -123,7 +111,7 @@ def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
 
 
 def _interior_point(shape: BinaryShape, size: Size) -> float:
-    digits = shape.digits + _stiff_digits(shape, 1e6)
+    digits = digits_of(shape.tol) + _stiff_digits(shape, 1e6)
     steps = MACHINE.interior_steps + MACHINE.interior_steps_per_digit * digits
     if size.rows <= size.weights:
         steps *= 0.7  # every example can be put right: nothing is left undecided

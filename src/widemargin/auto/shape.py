@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from widemargin.data.work import Size
@@ -34,11 +33,6 @@ class BinaryShape:
     stiffness: float
     tol: float
     compiled: bool = True
-
-    @property
-    def digits(self) -> float:
-        """Decimal digits that the tolerance asks for, at least one."""
-        return max(1.0, -math.log10(max(self.tol, 1e-16)))
 
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:
