@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from widemargin.model_io.liblinear import save_liblinear as save_liblinear
     from widemargin.model_io.model import LinearModel as LinearModel
     from widemargin.model_io.model import model_of as model_of
+    from widemargin.model_io.onnx import register_onnx_converters as register_onnx_converters
+    from widemargin.model_io.onnx import save_onnx as save_onnx
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
     from widemargin.problems.certificate import Certificate as Certificate
@@ -67,6 +69,8 @@ _HOMES = {
     "save_model": "model_io.own",
     "load_model": "model_io.own",
     "save_liblinear": "model_io.liblinear",
+    "save_onnx": "model_io.onnx",
+    "register_onnx_converters": "model_io.onnx",
     "load_liblinear": "model_io.liblinear",
     "ModelFormatError": "model_io.errors",
     "available_instruction_sets": "instruction_sets",

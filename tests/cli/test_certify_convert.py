@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 
-from widemargin import LinearSVC
+from widemargin import LinearSVC, load_svmlight
 from widemargin.model_io import (
     LinearModel,
     load_liblinear,
@@ -237,7 +237,23 @@ def test_convert_refuses_the_wrong_target(run):
     run("train", "iris.svm", "a.model")
     code, _, err = run("convert", "a.model", "b", "--to", "csv")
     assert code == 2
-    assert "a.model is a model; --to must be own or liblinear" in err
+    assert "a.model is a model; --to must be own, liblinear or onnx" in err
     code, _, err = run("convert", "iris.svm", "b", "--to", "own")
     assert code == 2
     assert "iris.svm is not a model; --to must be svm, csv or parquet" in err
+
+
+def test_model_to_onnx(run, run_json, folder):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    run("train", "iris.svm", "iris.model", "--loss", "logistic")
+    code, found = run_json("convert", "iris.model", "iris.onnx")
+    assert code == 0
+    assert found["to"] == "onnx"
+    session = runtime.InferenceSession(str(folder / "iris.onnx"))
+    _, answers = run_json("predict", "iris.svm", "iris.model", "--proba")
+    X = np.asarray(load_svmlight(folder / "iris.svm")[0].todense())
+    label, scores, probabilities = session.run(None, {"X": X})
+    np.testing.assert_array_equal(label, answers["labels"])
+    np.testing.assert_allclose(probabilities, answers["probabilities"], atol=1e-9)
+    assert scores.shape == (150, 3)

@@ -140,6 +140,8 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
+    "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
+    "model_io/onnx.py": {"OPSET": "a version of a format"},
     "problems/calibration.py": {
         "_STEPS": "the paper's bound on Newton steps",
         "_SHORTEST": "the paper's shortest step",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.inputs import (
@@ -16,7 +17,7 @@ from widemargin.cli.inputs import (
 )
 from widemargin.cli.options import (
     DATA_FORMATS,
-    MODEL_FORMATS,
+    MODELS_TO_WRITE,
     add_data_options,
     add_output_options,
     adder,
@@ -33,13 +34,16 @@ def add_to(commands: Any) -> None:
         "convert",
         help="convert a data or model file",
         description="Convert data between LIBSVM format, CSV and Parquet, or a model between the "
-        "package's own format and LIBLINEAR's. The kind of the input is detected. Tables are "
-        "written with a header and the label last.",
+        "package's own format and LIBLINEAR's, or into ONNX. The kind of the input is detected. "
+        "Tables are written with a header and the label last.",
     )
     parser.add_argument("input")
     parser.add_argument("output")
-    to = "format to write (default: by the output's suffix for data, the other one for models)"
-    adder(parser)("--to", None, to, choices=(*DATA_FORMATS, *MODEL_FORMATS))
+    to = (
+        "format to write (default: by the output's suffix for data; for models onnx if it is "
+        ".onnx, else the other one)"
+    )
+    adder(parser)("--to", None, to, choices=(*DATA_FORMATS, *MODELS_TO_WRITE))
     add_data_options(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -51,9 +55,11 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output)
     kind = model_format(options.input)
     if kind is not None:
-        target = options.to or ("liblinear" if kind == "own" else "own")
-        if target not in MODEL_FORMATS:
-            raise ValueError(f"{options.input} is a model; --to must be own or liblinear")
+        target = options.to or _other(kind, options.output)
+        if target not in MODELS_TO_WRITE:
+            raise ValueError(f"{options.input} is a model; --to must be own, liblinear or onnx")
+        if target == "onnx" and find_spec("onnx") is None:
+            raise ValueError("ONNX needs the package onnx: pip install 'widemargin[onnx]'")
         write_model(read_model(options.input), options.output, target)
         what = f"model: {kind} to {target}"
     else:
@@ -67,6 +73,13 @@ def run(options: argparse.Namespace) -> int:
     output.text(f"{options.output}: {what}")
     output.result("input", "output", **{"from": kind, "to": target})
     return 0
+
+
+def _other(kind: str, path: str) -> str:
+    """Return the format that a model of this kind is converted to."""
+    if path.lower().endswith(".onnx"):
+        return "onnx"
+    return "liblinear" if kind == "own" else "own"
 
 
 def _write_data(data: Data, path: str, kind: str) -> None:

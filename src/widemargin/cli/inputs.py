@@ -122,9 +122,9 @@ def read_model(path: str, order: tuple[str, str] | None = None) -> LinearModel:
 
 def write_model(model: LinearModel, path: str, kind: str) -> None:
     """Write a model in the format asked for."""
-    from widemargin.model_io import save_liblinear, save_model
+    from widemargin.model_io import save_liblinear, save_model, save_onnx
 
-    (save_model if kind == "own" else save_liblinear)(model, path)
+    {"own": save_model, "liblinear": save_liblinear, "onnx": save_onnx}[kind](model, path)
 
 
 def check_writable(path: str) -> None:

@@ -15,6 +15,7 @@ Group = argparse.ArgumentParser | argparse._ArgumentGroup
 Adder = Callable[..., None]
 DATA_FORMATS = ("svm", "csv", "parquet")
 MODEL_FORMATS = ("own", "liblinear")
+MODELS_TO_WRITE = (*MODEL_FORMATS, "onnx")
 LOSSES = ("hinge", "squared_hinge", "logistic")
 MULTI_CLASS = ("ovr", "weston_watkins", "crammer_singer", "multinomial")
 JOINT_RULES = ("weston_watkins", "crammer_singer")

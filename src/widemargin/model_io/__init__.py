@@ -1,8 +1,9 @@
-"""Models as files: the package's own safe format, and LIBLINEAR's text."""
+"""Models as files: the package's own safe format, LIBLINEAR's text, and ONNX."""
 
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.liblinear import load_liblinear, save_liblinear
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.onnx import register_onnx_converters, save_onnx
 from widemargin.model_io.own import load_model, save_model
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "load_liblinear",
     "load_model",
     "model_of",
+    "register_onnx_converters",
     "save_liblinear",
     "save_model",
+    "save_onnx",
 ]

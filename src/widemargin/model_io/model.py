@@ -288,8 +288,6 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
     -------
     LinearModel
     """
-    from widemargin import __version__
-
     if isinstance(estimator, LinearModel):
         return estimator
     if not isinstance(estimator, LinearScores):
@@ -302,9 +300,17 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
     if hasattr(estimator, "transformer_"):
         raise TypeError(
             "a model file holds weights alone, and this estimator has a transformer before them: "
-            "save it with pickle, joblib or skops, or convert it to ONNX"
+            "save it with pickle, joblib or skops, or convert it with skl2onnx"
         )
-    names = getattr(estimator, "feature_names_in_", None)
+    return linear_part(estimator)
+
+
+def linear_part(estimator: LinearScores) -> LinearModel:
+    """Return the model of a fitted linear estimator, behind its transformer if it has one."""
+    from widemargin import __version__
+
+    behind = hasattr(estimator, "transformer_")
+    names = None if behind else getattr(estimator, "feature_names_in_", None)
     weight = estimator.class_weight
     return LinearModel(
         coef=estimator.coef_.toarray() if sp.issparse(estimator.coef_) else estimator.coef_,
