@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
     from widemargin.problems.certificate import Certificate as Certificate
+    from widemargin.report.make import Report as Report
+    from widemargin.report.make import report as report
     from widemargin.selection.path import Path as Path
     from widemargin.selection.path import path as path
 
@@ -56,6 +58,8 @@ _HOMES = {
     "LogisticRegressionCV": "estimators.logistic_regression_cv",
     "path": "selection.path",
     "Path": "selection.path",
+    "report": "report.make",
+    "Report": "report.make",
     "Certificate": "problems.certificate",
     "verify_exactly": "exact.verify",
     "ExactReport": "exact.verdict",

@@ -20,9 +20,9 @@ LAYERS = (
     ("selection",),
     ("estimators",),
     ("model_io",),
+    ("benchmark",),
     ("report",),
     ("distributed",),
-    ("benchmark",),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -18,6 +18,18 @@ PLAIN = (0.0, 1.0)
 """Where counting starts: the default of a field that has seen nothing yet."""
 
 REASONS: dict[str, dict[str, str]] = {
+    "report/certificate.py": {"MOST_PICTURES": "what fits on a page"},
+    "report/charts.py": dict.fromkeys(
+        ("WIDTH", "HEIGHT", "LEFT", "RIGHT", "TOP", "BOTTOM"), "a length of a drawing"
+    ),
+    "report/quality.py": dict.fromkeys(("MOST_CLASSES", "_BINS"), "what fits on a page"),
+    "report/robust.py": dict.fromkeys(("_RADII", "_MOST_CLASSES"), "what fits on a page"),
+    "report/rows.py": dict.fromkeys(("MOST_DRAWN", "_BINS", "_HARDEST"), "what fits on a page"),
+    "report/trace.py": {
+        "ENOUGH": "points that make a picture",
+        "QUICK": "seconds that a page may take: a contract with its reader",
+    },
+    "report/weights.py": dict.fromkeys(("MOST_CLASSES", "_TOP"), "what fits on a page"),
     "auto/contest.py": {
         "_LOAN": "the factor of the bound on regret",
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",

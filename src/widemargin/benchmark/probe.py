@@ -14,12 +14,13 @@ from widemargin.problems.certificate import Point
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A point, and the time and passes that led to it."""
+    """A point, and the method, time and passes that led to it."""
 
     seconds: float
     passes: float
     iteration: int
     point: Point
+    method: str = ""
 
 
 @dataclass(eq=False)
@@ -51,7 +52,7 @@ class Probed:
         self.clock = Clock()
         self.snapshots: list[Snapshot] = []
         self.iteration = 0
-        self._due = 0.0
+        self._due = self._passes = 0.0
 
     @property
     def explanation(self) -> str:
@@ -69,9 +70,12 @@ class Probed:
     def next(self, progress: Progress) -> Any:
         """Return the method to hand over to, recorded, or None."""
         method = self._choice.next(progress)
-        return None if method is None else _Watched(method, self)
+        if method is None:
+            return None
+        self._passes += float(progress.passes)  # those of the next method count from zero
+        return _Watched(method, self)
 
-    def look(self, state: Any, always: bool = False) -> None:
+    def look(self, state: Any, method: str = "", always: bool = False) -> None:
         """Take a snapshot if one is due."""
         now = self.clock.now()
         if not always and now < self._due:
@@ -79,7 +83,8 @@ class Probed:
         began = time.perf_counter()
         point = state.point
         copied = Point(np.array(point.w), np.array(point.b), _copy(point.alpha))
-        self.snapshots.append(Snapshot(now, float(state.passes), self.iteration, copied))
+        passes = self._passes + float(state.passes)
+        self.snapshots.append(Snapshot(now, passes, self.iteration, copied, method))
         if sum(_bytes(taken.point) for taken in self.snapshots) > self._memory:
             del self.snapshots[1::2]
             self._growth *= self._growth
@@ -113,4 +118,4 @@ class _Watched:
         """Advance the method, then record."""
         self._method.advance(state)
         self._probe.iteration += 1
-        self._probe.look(state)
+        self._probe.look(state, self._method.name)

@@ -1,4 +1,5 @@
-"""The command line: ``widemargin train | tune | predict | certify | convert | bench | demo``."""
+"""The command line: ``widemargin train | tune | predict | certify | report | convert | bench | "
+"demo``."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from widemargin.cli import bench, certify, convert, demo, predict, train, tune
+from widemargin.cli import bench, certify, convert, demo, predict, report, train, tune
 from widemargin.cli.parser import Parser
 from widemargin.cli.written import forget, written
 
@@ -37,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         number = "unknown"
     top.add_argument("--version", action="version", version=f"widemargin {number}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (train, tune, predict, certify, convert, bench, demo):
+    for module in (train, tune, predict, certify, report, convert, bench, demo):
         module.add_to(commands)
     return top
 

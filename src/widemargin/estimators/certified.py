@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.registry import choice_of
@@ -20,6 +21,7 @@ from widemargin.estimators.arguments import seed_of
 from widemargin.estimators.scikit_learn_arguments import warn_outside
 from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
+from widemargin.methods.base import Choice
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.progress import ProgressBar
 from widemargin.run import Callback, Record, Solution, Status, run
@@ -64,6 +66,10 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _method(self) -> str:
         """Return the solver's name as `choice_of` takes it."""
         return self.solver
+
+    def _choice(self, problem: Any) -> Choice:
+        """Return what picks the methods of a problem's run."""
+        return choice_of(self._method(), type(problem))
 
     def _limits_of_a_run(self) -> tuple[float | None, Callable[[str, Record], object] | None, bool]:
         """Return the time limit and the callback of each run, and whether to show a bar."""
@@ -113,7 +119,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             this = problem(place)
             solution = run(
                 this,
-                choice_of(self._method(), type(this)),
+                self._choice(this),
                 tol=tol,
                 max_iter=int(self.max_iter),
                 time_limit=time_limit,
@@ -173,6 +179,12 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def certificate_(self) -> Certificate:
         """The certificate of the whole model: one-vs-rest minimises the sum of its objectives."""
         return Certificate.of_sum(self._certificates())
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram with the certificate above it, for notebooks."""
+        from widemargin.estimators.notebook import with_certificate
+
+        return with_certificate(self, estimator_html_repr(self))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score.

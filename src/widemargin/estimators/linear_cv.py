@@ -256,10 +256,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
 
     def _fitted(self, folds: Folds, fold: int, w: Vector, b: Vector) -> LinearClassifier:
         """Return a classifier at one fold's weights, for scorers that ask it themselves."""
-        shared = self._single().get_params().keys() & self.get_params().keys()
-        estimator: LinearClassifier = self._single(
-            **{name: getattr(self, name) for name in shared - OF_THE_SEARCH}
-        )
+        estimator = self._unfitted()
         rows = folds.rows_of(fold)
         coef, intercept = split_intercept(w, b, folds.data.scaling, rows.shift)
         estimator.classes_ = folds.data.classes
@@ -267,6 +264,17 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         estimator.intercept_ = np.asarray(intercept, dtype=np.float64)
         estimator.n_features_in_ = rows.features
         return estimator
+
+    def _unfitted(self) -> LinearClassifier:
+        """Return the classifier at one C with the arguments that it shares with the search."""
+        shared = self._single().get_params().keys() & self.get_params().keys()
+        settings = {name: getattr(self, name) for name in shared - OF_THE_SEARCH}
+        estimator: LinearClassifier = self._single(**settings)
+        return estimator
+
+    def _at_best(self) -> LinearClassifier:
+        """Return the classifier at the C that was chosen, unfitted."""
+        return self._unfitted().set_params(C=self.C)
 
     def _seen(self, folds: Folds) -> Search:
         columns, data = self.path_, folds.data

@@ -241,6 +241,10 @@ class RobustSVCCV(RobustSVC):
         names = set(RobustSVC().get_params()) & set(self.get_params())
         return RobustSVC(radius, **{name: getattr(self, name) for name in names})
 
+    def _at_best(self) -> RobustSVC:
+        """Return the classifier at the radius that was chosen, unfitted."""
+        return self._one(self.radius_)
+
     def _radii(self, data: TrainingSet) -> Vector:
         """Return the radii from large to small."""
         if isinstance(self.radii, numbers.Integral) and not isinstance(self.radii, bool):
