@@ -4,6 +4,9 @@
 #include "rows/storage.hpp"
 
 namespace widemargin {
+
+void register_structures(nb::module_& m);
+
 namespace {
 
 template <class T>
@@ -194,5 +197,6 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_robust_path(m);
   register_multiclass(m);
   register_multinomial(m);
+  register_structures(m);
   register_lanes(m, rows);
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.scikit_learn_arguments import (
         IgnoredArgumentWarning as IgnoredArgumentWarning,
     )
+    from widemargin.estimators.sequence_svc import SequenceSVC as SequenceSVC
     from widemargin.estimators.worst_case import WorstCase as WorstCase
     from widemargin.estimators.worst_case import worst_case as worst_case
     from widemargin.exact.verdict import ExactCertificate as ExactCertificate
@@ -56,6 +57,7 @@ _HOMES = {
     "WorstCase": "estimators.worst_case",
     "LinearSVCCV": "estimators.linear_svc_cv",
     "LogisticRegressionCV": "estimators.logistic_regression_cv",
+    "SequenceSVC": "estimators.sequence_svc",
     "path": "selection.path",
     "Path": "selection.path",
     "report": "report.make",

@@ -202,6 +202,12 @@ REASONS: dict[str, dict[str, str]] = {
         "SHORTEST": "sweeps of a stage",
         "LONGEST": "sweeps of a stage",
     },
+    "methods/structures/cached_frank_wolfe.py": {
+        "_BATCHES": "a share of the sentences that may be blind to each other's steps",
+        "_LARGEST_BATCH": "sentences that keep threads busy",
+        "_MOST_PARTIAL": "passes without a look at every sentence",
+        "_OPEN": "a share of the gap that is allowed",
+    },
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
     "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},
     "methods/published/gs_admm.py": {

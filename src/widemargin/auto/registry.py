@@ -19,6 +19,7 @@ shark             Weston-Watkins              as published, to compare with: gre
 interior_point    robust                      always: a few dozen steps, whatever the rows
 hybrid, ippa      robust                      rows are very many and four digits are enough
 isg, gs_admm      robust                      as published, to compare with
+cached_frank_wolfe  sequences, hinge          always: labelings are kept and moved between
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
@@ -66,6 +67,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "kernel_multiclass": "published.frank_wolfe:KernelFrankWolfe",
     },
     "block_frank_wolfe": {
+        "sequence": "published.sequence_frank_wolfe:SequenceFrankWolfe",
         "multiclass": "published.block_frank_wolfe:BlockFrankWolfe",
         "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelBlockFrankWolfe",
     },
@@ -81,7 +83,11 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "multiclass": "published.block_frank_wolfe:PairwiseFrankWolfe",
         "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelPairwiseFrankWolfe",
     },
-    "bmrm_qp": {"binary": "published.bmrm:BMRMQuadraticProgram"},
+    "cached_frank_wolfe": {"sequence": "structures.cached_frank_wolfe:CachedFrankWolfe"},
+    "bmrm_qp": {
+        "binary": "published.bmrm:BMRMQuadraticProgram",
+        "sequence": "published.sequence_bmrm:SequenceBMRM",
+    },
     "bmrm_ls": {"binary": "published.bmrm:BMRMLineSearch"},
     "pragam": {"binary": "published.pragam:Pragam"},
     "pegasos": {"binary": "published.pegasos:Pegasos"},
@@ -108,6 +114,7 @@ POLICIES = {
     "multiclass": "multiclass:MulticlassPolicy",
     "unpenalised": "unpenalised:UnpenalisedPolicy",
     "multinomial": "multinomial:MultinomialPolicy",
+    "sequence": "sequence:SequencePolicy",
 }
 """For each kind of problem, who decides when the user does not."""
 

@@ -1,0 +1,281 @@
+// Python's `ChainCore` and `ChainSweeps`. No mathematics here.
+#include <limits>
+#include <memory>
+
+#include "multiclass_core.hpp"
+#include "structures/chain_passes.hpp"
+#include "structures/chain_sweep.hpp"
+#include "structures/plain_frank_wolfe.hpp"
+
+namespace widemargin {
+namespace {
+
+// The data of a problem over chains, checked once, and the passes over them.
+class ChainCore {
+ public:
+  ChainCore(const RowsHandle& rows, IndexVector first, Labels label, Vector cost, Matrix mistake,
+            bool boundaries)
+      : rows_(rows),
+        first_(std::move(first)),
+        label_(std::move(label)),
+        cost_(std::move(cost)),
+        mistake_(std::move(mistake)) {
+    const auto classes = static_cast<std::int64_t>(mistake_.shape(0));
+    const std::int64_t count = static_cast<std::int64_t>(cost_.shape(0));
+    if (classes < 1 || classes > std::numeric_limits<ShortLabel>::max()) {
+      throw std::invalid_argument("there must be between 1 and 65535 labels");
+    }
+    require_labels(label_, rows.count(), classes);
+    require_length(first_, count + 1, "first");
+    require_shape(mistake_, classes, padded_classes(classes), "mistake");
+    if (first_.data()[0] != 0 || first_.data()[count] != rows.count()) {
+      throw std::invalid_argument("sentences do not cover the rows");
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (first_.data()[i + 1] <= first_.data()[i]) {
+        throw std::invalid_argument("a sentence is empty");
+      }
+    }
+    data_ = {first_.data(),   count,   label_.data(),  cost_.data(),
+             mistake_.data(), classes, rows.weights(), boundaries};
+  }
+
+  const ChainData& data() const { return data_; }
+  template <class Visit>
+  auto visit(Visit&& visit) const {
+    return std::visit(visit, rows_.view);
+  }
+  template <class Array>
+  void require_all(const Array& weights) const {
+    require_shape(weights, data_.features + data_.lines(), data_.stride(), "weights");
+  }
+
+  void best_labelings(Matrix weights, bool with_mistakes, std::int64_t begin, std::int64_t end,
+                      MutableLabels labels, MutableVector excess, MutableVector magnitude,
+                      int threads) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_length(labels, data_.first[data_.count], "labels");
+    require_length(excess, data_.count, "excess");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      widemargin::best_labelings(rows, data_, weights.data(), with_mistakes, begin, end, threads,
+                                 labels.data(), excess.data(), magnitude.data());
+    });
+  }
+
+  double combine(IndexVector pointers, Vector share, Labels labels, MutableMatrix weights,
+                 std::int64_t begin, std::int64_t end) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    const std::vector<std::int64_t> place = require_labelings(pointers, share, labels);
+    nb::gil_scoped_release release;
+    std::vector<double> lines;
+    double total = 0.0;
+    visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t p = pointers.data()[i];
+        total += combine_labelings(rows, data_, i, share.data() + p, labels.data() + place[i],
+                                   pointers.data()[i + 1] - p, lines, weights.data());
+      }
+    });
+    return total;
+  }
+
+  // Where the labelings of each sentence begin.
+  std::vector<std::int64_t> require_labelings(const IndexVector& pointers, const Vector& share,
+                                              const Labels& labels) const {
+    require_length(pointers, data_.count + 1, "pointers");
+    std::vector<std::int64_t> place{0};
+    bool good = pointers.data()[0] == 0;
+    for (std::int64_t i = 0; good && i < data_.count; ++i) {
+      const std::int64_t count = pointers.data()[i + 1] - pointers.data()[i];
+      good = count >= 0;
+      place.push_back(place.back() + count * data_.length(i));
+    }
+    good = good && pointers.data()[data_.count] == static_cast<std::int64_t>(share.shape(0)) &&
+           place.back() == static_cast<std::int64_t>(labels.shape(0));
+    if (!good) throw std::invalid_argument("labelings do not belong to these sentences");
+    require_indices(labels, data_.classes, "labels");
+    return place;
+  }
+
+ private:
+  RowsHandle rows_;
+  IndexVector first_;
+  Labels label_;
+  Vector cost_;
+  Matrix mistake_;
+  ChainData data_;
+};
+
+std::tuple<std::int64_t, std::int64_t> sizes_of(const std::vector<Labelings>& cache) {
+  std::int64_t count = 0, labels = 0;
+  for (const Labelings& own : cache) {
+    count += own.count();
+    labels += std::ssize(own.labels);
+  }
+  return {count, labels};
+}
+
+// Writes the labelings of all sentences, with their shares times the factors if there are any.
+void save_labelings(const std::vector<Labelings>& cache, const std::vector<double>& factor,
+                    const MutableIndexVector& pointers, const MutableVector& share,
+                    const MutableLabels& labels) {
+  const auto [count, length] = sizes_of(cache);
+  require_length(pointers, std::ssize(cache) + 1, "pointers");
+  require_length(share, count, "share");
+  require_length(labels, length, "labels");
+  std::int64_t p = 0, q = 0;
+  pointers.data()[0] = 0;
+  for (std::size_t i = 0; i < cache.size(); ++i) {
+    const Labelings& own = cache[i];
+    for (const double each : own.share) {
+      share.data()[p++] = factor.empty() ? each : factor[i] * each;
+    }
+    std::copy(own.labels.begin(), own.labels.end(), labels.data() + q);
+    q += std::ssize(own.labels);
+    pointers.data()[i + 1] = p;
+  }
+}
+
+// A run of block-coordinate Frank-Wolfe: it works on its weights in place.
+class ChainSweeps {
+ public:
+  ChainSweeps(const ChainCore& core, MutableMatrix weights, std::int64_t batch)
+      : core_(core),
+        weights_(std::move(weights)),
+        sweep_(std::make_unique<ChainSweep>(core_.data(), batch)) {
+    core_.require_all(weights_);
+    if (batch < 1) throw std::invalid_argument("a batch has at least one sentence");
+  }
+
+  void prepare(std::int64_t begin, std::int64_t end) {
+    require_range(begin, end, core_.data().count);
+    nb::gil_scoped_release release;
+    core_.visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
+    });
+  }
+
+  void load(IndexVector pointers, Vector share, Labels labels) {
+    const std::vector<std::int64_t> place = core_.require_labelings(pointers, share, labels);
+    const ChainData& data = core_.data();
+    sweep_->linear = 0.0;
+    for (std::int64_t i = 0; i < data.count; ++i) {
+      const std::int64_t p = pointers.data()[i], count = pointers.data()[i + 1] - p;
+      Labelings& own = sweep_->cache[i];
+      own.share.assign(share.data() + p, share.data() + p + count);
+      own.labels.assign(labels.data() + place[i], labels.data() + place[i + 1]);
+      own.products.clear();
+      for (std::int64_t e = 0; e < count * data.length(i); ++e) {
+        const std::int32_t right = data.labels(i)[e % data.length(i)];
+        sweep_->linear += data.cost[i] * own.share[e / data.length(i)] *
+                          data.mistake[right * data.stride() + own.labels[e]];
+      }
+    }
+  }
+
+  std::tuple<std::int64_t, std::int64_t> sizes() const { return sizes_of(sweep_->cache); }
+  void save(MutableIndexVector pointers, MutableVector share, MutableLabels labels) const {
+    save_labelings(sweep_->cache, {}, pointers, share, labels);
+  }
+
+  std::int64_t begin(std::uint64_t seed, double threshold, double enough) {
+    return sweep_->begin(core_.data(), seed, threshold, enough);
+  }
+
+  bool sweep(std::int64_t budget, int threads) {
+    nb::gil_scoped_release release;
+    return core_.visit([&](const auto& rows) {
+      return sweep_->sweep(rows, core_.data(), weights_.data(), budget, threads);
+    });
+  }
+
+  void set_effort(double share, int searches) { sweep_->effort = {share, searches}; }
+  double gap() const { return sweep_->total_gap(); }
+  double linear() const { return sweep_->linear; }
+
+ private:
+  ChainCore core_;
+  MutableMatrix weights_;
+  std::unique_ptr<ChainSweep> sweep_;
+};
+
+// The same as published.
+class PlainChains {
+ public:
+  PlainChains(const ChainCore& core, MutableMatrix weights)
+      : core_(core),
+        weights_(std::move(weights)),
+        sweep_(std::make_unique<PlainFrankWolfe>(core_.data())) {
+    core_.require_all(weights_);
+  }
+  void prepare(std::int64_t begin, std::int64_t end) {
+    require_range(begin, end, core_.data().count);
+    nb::gil_scoped_release release;
+    core_.visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
+    });
+  }
+  void begin(std::uint64_t seed) { sweep_->begin(core_.data(), seed); }
+  bool sweep(std::int64_t budget) {
+    nb::gil_scoped_release release;
+    return core_.visit([&](const auto& rows) {
+      return sweep_->sweep(rows, core_.data(), weights_.data(), budget);
+    });
+  }
+  std::tuple<std::int64_t, std::int64_t> sizes() const { return sizes_of(sweep_->cache); }
+  void save(MutableIndexVector pointers, MutableVector share, MutableLabels labels) const {
+    save_labelings(sweep_->cache, sweep_->factor, pointers, share, labels);
+  }
+  double gap() const { return sweep_->total_gap(); }
+  double linear() const { return sweep_->linear(); }
+
+ private:
+  ChainCore core_;
+  MutableMatrix weights_;
+  std::unique_ptr<PlainFrankWolfe> sweep_;
+};
+
+}  // namespace
+
+void register_structures(nb::module_& m) {
+  nb::class_<ChainCore>(m, "ChainCore")
+      .def(nb::init<const RowsHandle&, IndexVector, Labels, Vector, Matrix, bool>(),
+           nb::arg("rows"), nb::arg("first").noconvert(), nb::arg("label").noconvert(),
+           nb::arg("cost").noconvert(), nb::arg("mistake").noconvert(), nb::arg("boundaries"))
+      .def("best_labelings", &ChainCore::best_labelings, nb::arg("weights"),
+           nb::arg("with_mistakes"), nb::arg("begin"), nb::arg("end"),
+           nb::arg("labels").noconvert(), nb::arg("excess").noconvert(),
+           nb::arg("magnitude").noconvert(), nb::arg("threads"))
+      .def("combine", &ChainCore::combine, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"),
+           nb::arg("weights").noconvert(), nb::arg("begin"), nb::arg("end"));
+  nb::class_<ChainSweeps>(m, "ChainSweeps")
+      .def(nb::init<const ChainCore&, MutableMatrix, std::int64_t>(), nb::arg("core"),
+           nb::arg("weights").noconvert(), nb::arg("batch"))
+      .def("prepare", &ChainSweeps::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("load", &ChainSweeps::load, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"))
+      .def("sizes", &ChainSweeps::sizes)
+      .def("save", &ChainSweeps::save, nb::arg("pointers").noconvert(),
+           nb::arg("share").noconvert(), nb::arg("labels").noconvert())
+      .def("begin", &ChainSweeps::begin, nb::arg("seed"), nb::arg("threshold"), nb::arg("enough"))
+      .def("sweep", &ChainSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
+      .def("set_effort", &ChainSweeps::set_effort, nb::arg("share"), nb::arg("searches"))
+      .def_prop_ro("gap", &ChainSweeps::gap)
+      .def_prop_ro("linear", &ChainSweeps::linear);
+  nb::class_<PlainChains>(m, "PlainChains")
+      .def(nb::init<const ChainCore&, MutableMatrix>(), nb::arg("core"),
+           nb::arg("weights").noconvert())
+      .def("prepare", &PlainChains::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("begin", &PlainChains::begin, nb::arg("seed"))
+      .def("sweep", &PlainChains::sweep, nb::arg("budget"))
+      .def("sizes", &PlainChains::sizes)
+      .def("save", &PlainChains::save, nb::arg("pointers").noconvert(),
+           nb::arg("share").noconvert(), nb::arg("labels").noconvert())
+      .def_prop_ro("gap", &PlainChains::gap)
+      .def_prop_ro("linear", &PlainChains::linear);
+}
+
+}  // namespace widemargin

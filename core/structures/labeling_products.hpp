@@ -1,0 +1,70 @@
+// Inner products of labelings of one sentence, from where they differ from its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "structures/chain.hpp"
+#include "structures/labelings.hpp"
+
+namespace widemargin {
+
+// A transition that a labeling has and the sentence's own labeling has not, or the other way round;
+// `cell` is its place among the lines of the weights.
+struct EdgeChange {
+  std::int32_t cell;
+  std::int32_t sign;
+};
+
+// Where a labeling differs from the sentence's own one: psi is the sum of rows t at own[t] minus
+// the same rows at y[t], and of the edges with their signs.
+struct Difference {
+  std::vector<std::int32_t> rows;
+  std::vector<EdgeChange> edges;
+
+  void make(const ChainData& data, const ShortLabel* own, const ShortLabel* y,
+            std::int64_t length) {
+    const auto stride = static_cast<std::int32_t>(data.stride());
+    const auto k = static_cast<std::int32_t>(data.classes);
+    rows.clear();
+    edges.clear();
+    auto edge = [&](std::int32_t line, ShortLabel right, ShortLabel wrong) {
+      edges.push_back({line * stride + right, 1});
+      edges.push_back({line * stride + wrong, -1});
+    };
+    bool before = false;
+    for (std::int64_t t = 0; t < length; ++t) {
+      const bool wrong = y[t] != own[t];
+      if (wrong) rows.push_back(static_cast<std::int32_t>(t));
+      if (t > 0 && (wrong || before)) {
+        edges.push_back({own[t - 1] * stride + own[t], 1});
+        edges.push_back({y[t - 1] * stride + y[t], -1});
+      }
+      before = wrong;
+    }
+    if (!data.boundaries || length == 0) return;
+    if (y[0] != own[0]) edge(k, own[0], y[0]);
+    if (y[length - 1] != own[length - 1]) edge(k + 1, own[length - 1], y[length - 1]);
+  }
+};
+
+// psi(y) . psi(z), with the products of the rows.
+inline double labeling_product(const float* gram, std::int64_t length, const ShortLabel* own,
+                               const Difference& a, const ShortLabel* y, const Difference& b,
+                               const ShortLabel* z) {
+  double sum = 0.0;
+  for (const std::int32_t s : a.rows) {
+    const float* line = gram + s * length;
+    for (const std::int32_t t : b.rows) {
+      const int sign = (own[s] == own[t]) - (own[s] == z[t]) - (y[s] == own[t]) + (y[s] == z[t]);
+      sum += sign * static_cast<double>(line[t]);
+    }
+  }
+  std::int64_t edges = 0;
+  for (const EdgeChange& e : a.edges) {
+    for (const EdgeChange& f : b.edges) edges += e.cell == f.cell ? e.sign * f.sign : 0;
+  }
+  return sum + static_cast<double>(edges);
+}
+
+}  // namespace widemargin

@@ -1,0 +1,167 @@
+"""Sequences: sentences of rows, given in any of the usual forms, as one matrix and lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from widemargin.data.rows import Rows, as_rows_array
+from widemargin.data.validation import check_consistent
+
+Lengths = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The rows of all sentences below each other.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (tokens, features)
+    lengths : ndarray of int64, shape (sentences,)
+        Rows of each sentence; zero is allowed.
+    """
+
+    X: Any
+    lengths: Lengths
+
+    @property
+    def count(self) -> int:
+        """Number of sentences, the empty ones included."""
+        return int(self.lengths.size)
+
+    @property
+    def kept(self) -> NDArray[np.intp]:
+        """The sentences that are not empty."""
+        return np.flatnonzero(self.lengths > 0)
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Where each sentence that is not empty begins, and the end of the last one."""
+        return np.concatenate([[0], np.cumsum(self.lengths[self.kept])]).astype(np.int64)
+
+    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Cut values of all rows into one array a sentence."""
+        return np.split(values, np.cumsum(self.lengths)[:-1]) if self.count else []
+
+    def rows(self) -> Rows:
+        """View the rows; raise an error where a value is not finite or overflows when squared."""
+        rows = Rows.of(self.X)
+        if not rows.is_finite():
+            values = self.X.data if sp.issparse(self.X) else self.X
+            if not np.isfinite(values).all():
+                raise ValueError("X contains NaN or infinity")
+            raise ValueError("the sum of squares of X overflows; scale the features")
+        return rows
+
+    def take(self, sentences: NDArray[Any]) -> Sequences:
+        """Copy some of the sentences."""
+        ends = np.cumsum(self.lengths)
+        places = [np.arange(ends[i] - self.lengths[i], ends[i]) for i in sentences]
+        chosen = np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
+        return Sequences(self.X[chosen], self.lengths[sentences])
+
+
+def are_feature_dicts(X: Any) -> bool:
+    """Whether X is a list of lists of feature dictionaries, as sklearn-crfsuite takes them."""
+    if not isinstance(X, list | tuple):
+        return False
+    for sentence in X:
+        if isinstance(sentence, list | tuple) and len(sentence):
+            return isinstance(sentence[0], Mapping)
+    return False
+
+
+def sequences_of(X: Any, lengths: Any, features: int | None) -> Sequences:
+    """Bring sentences into one matrix: a list of matrices, or one matrix and lengths.
+
+    Parameters
+    ----------
+    X : list of arrays or sparse matrices, or one of them
+    lengths : sequence of int, or None
+        Rows of each sentence, if X is one matrix.
+    features : int, or None
+        The number that a fitted model has, or None to take that of X.
+    """
+    if lengths is not None:
+        return _with_lengths(X, lengths, features)
+    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim == 2):
+        raise ValueError("X is one matrix: pass lengths=, the number of rows of each sequence")
+    if not hasattr(X, "__len__") or isinstance(X, str | bytes | Mapping):
+        raise ValueError("X must be a list of sequences, or one matrix with lengths=")
+    return _joined(list(X), features)
+
+
+def _with_lengths(X: Any, lengths: Any, features: int | None) -> Sequences:
+    lengths = np.asarray(lengths)
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
+        raise ValueError("lengths must be a list of whole numbers, none of them negative")
+    X = _checked(X)
+    if int(lengths.sum()) != X.shape[0]:
+        raise ValueError(f"lengths add up to {int(lengths.sum())}, but X has {X.shape[0]} rows")
+    _check_width(X.shape[1], features, "X")
+    return Sequences(as_rows_array(X), lengths.astype(np.int64))
+
+
+def _joined(parts: list[Any], features: int | None) -> Sequences:
+    lengths = np.zeros(len(parts), dtype=np.int64)
+    matrices = []
+    for place, part in enumerate(parts):
+        size = part.shape[0] if hasattr(part, "shape") and part.shape else len(part)
+        lengths[place] = size
+        if size == 0:
+            continue
+        matrix = _checked(part)
+        _check_width(matrix.shape[1], features, f"sequence {place}")
+        features = matrix.shape[1]
+        matrices.append(matrix)
+    if not matrices:
+        return Sequences(np.zeros((0, features or 0)), lengths)
+    if any(sp.issparse(matrix) for matrix in matrices):
+        X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
+    else:
+        X = np.vstack(matrices)
+    return Sequences(as_rows_array(X), lengths)
+
+
+def _checked(X: Any) -> Any:
+    check_consistent(X)
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0)
+
+
+def _check_width(width: int, expected: int | None, name: str) -> None:
+    if expected is not None and width != expected:
+        raise ValueError(f"{name} has {width} features, expected {expected}")
+
+
+def joined_labels(y: Any, lengths: Lengths) -> NDArray[Any]:
+    """Put the labels of all sentences into one array: a list a sentence, or one flat array."""
+    tokens = int(lengths.sum())
+    flat = isinstance(y, np.ndarray) and y.dtype != object and y.ndim == 1
+    if flat and len(y) == tokens:
+        return np.asarray(y)
+    if not hasattr(y, "__len__") or len(y) != lengths.size:
+        raise ValueError(
+            f"y must have one list of labels for each of the {lengths.size} sequences, "
+            f"or one label for each of the {tokens} rows"
+        )
+    parts = [
+        _labels_of(labels, place, int(length))
+        for place, (labels, length) in enumerate(zip(y, lengths, strict=True))
+    ]
+    parts = [part for part in parts if part.size]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _labels_of(labels: Any, place: int, length: int) -> NDArray[Any]:
+    if isinstance(labels, str) or not hasattr(labels, "__len__"):
+        raise ValueError(f"the labels of sequence {place} must be a list; got {labels!r}")
+    if len(labels) != length:
+        raise ValueError(f"sequence {place} has {length} rows but {len(labels)} labels")
+    return np.asarray(labels)

@@ -1,0 +1,281 @@
+"""Max-margin sequence labelling: chains of labels, their dual and its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.rows import Rows
+from widemargin.instruction_sets import core
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.problem import OnRows
+from widemargin.problems.rounding import (
+    ACCURACY,
+    UNDERFLOW,
+    Size,
+    combination_error,
+    growth,
+    half_square_error,
+    upper_norm,
+)
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Pointers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelings:
+    """Shares of labelings other than the right one: the dual variables that are not zero.
+
+    Attributes
+    ----------
+    pointers : ndarray of int64, shape (sentences + 1,)
+        Sentence i has the labelings from pointers[i] to pointers[i + 1].
+    share : ndarray of shape (labelings,)
+        Not negative; those of a sentence add up to one at most.
+    labels : ndarray of int32
+        The labelings one after the other, each as long as its sentence.
+    """
+
+    pointers: Pointers
+    share: Vector
+    labels: Labels
+
+    @classmethod
+    def none(cls, sentences: int) -> Labelings:
+        """Return no labelings: W = 0."""
+        return cls(np.zeros(sentences + 1, np.int64), np.zeros(0), np.zeros(0, np.int32))
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """The sentence of each labeling."""
+        return np.repeat(np.arange(self.pointers.size - 1), np.diff(self.pointers))
+
+    def feasible(self) -> Labelings:
+        """Return shares that are feasible in exact arithmetic, near these."""
+        share = np.where(self.share > 0.0, self.share, 0.0)
+        owner = self.owner
+        total = np.bincount(owner, share, self.pointers.size - 1)
+        # A sum of m terms is off by γ_m of itself at most, and so is what it is divided by.
+        slack = growth(np.diff(self.pointers) + 4.0)
+        over = total * (1.0 + slack) > 1.0
+        if over.any():
+            factor = np.where(over, (1.0 - 3.0 * slack) / np.where(over, total, 1.0), 1.0)
+            share = share * factor[owner]
+        return replace(self, share=share)
+
+    @classmethod
+    def mixture(cls, parts: list[Labels], shares: Vector, lengths: Pointers) -> Labelings:
+        """Combine labelings of all rows, with a share each that holds for every sentence."""
+        kept = [(part, share) for part, share in zip(parts, shares, strict=True) if share > 0.0]
+        count = len(kept)
+        pointers = count * np.arange(lengths.size + 1, dtype=np.int64)
+        share = np.tile(np.array([share for _, share in kept]), lengths.size)
+        if count == 0:
+            return cls.none(lengths.size)
+        ends = np.cumsum(lengths)
+        pieces = [
+            part[end - length : end]
+            for end, length in zip(ends, lengths, strict=True)
+            for part, _ in kept
+        ]
+        return cls(pointers, share, np.concatenate(pieces).astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class ChainProblem(OnRows):
+    """What problems over chains share: sentences of rows, and weights for labels that follow.
+
+    The weights are one matrix of shape (d + k + 2, padded k): a line for each feature, one for each
+    label that a transition leaves, and one each for the first and the last label of a sentence.
+
+    Attributes
+    ----------
+    rows : Rows
+        Of all sentences, below each other.
+    first : ndarray of int64, shape (sentences + 1,)
+        Where each sentence begins; none is empty.
+    label : ndarray of int32, shape (tokens,)
+    cost : ndarray of shape (sentences,)
+        c_i = C · sample weight.
+    mistake : ndarray of shape (k, k)
+        What a label (column) costs where another one (row) is right; zero on the diagonal.
+    boundaries : bool
+        Whether the first and the last label of a sentence have weights.
+    threads : int
+        Over sentences; no result depends on it.
+    """
+
+    first: Pointers
+    label: Labels
+    cost: Vector
+    mistake: Matrix
+    boundaries: bool
+    threads: int = 1
+    _kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def core(self) -> core.ChainCore:
+        """The compiled loops over the data."""
+        if "core" not in self._kept:
+            mistake = np.zeros((self.classes, self.stride))
+            mistake[:, : self.classes] = self.mistake
+            self._kept["core"] = core.ChainCore(
+                self.rows.view, self.first, self.label, self.cost, mistake, self.boundaries
+            )
+        return self._kept["core"]
+
+    @property
+    def classes(self) -> int:
+        """Number of labels k."""
+        return len(self.mistake)
+
+    @property
+    def count(self) -> int:
+        """Number of sentences."""
+        return int(self.cost.size)
+
+    @property
+    def lengths(self) -> Pointers:
+        """Rows of each sentence."""
+        return np.diff(self.first)
+
+    @property
+    def stride(self) -> int:
+        """Labels, and padding up to whole vector registers."""
+        return int(core.padded_classes(self.classes))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the weights."""
+        return self.rows.weights + self.classes + 2, self.stride
+
+    @property
+    def pass_work(self) -> float:
+        """Price the scores of all rows and the best labeling of every sentence."""
+        steps = self.rows.count * self.classes * self.stride * MACHINE.tile_multiply
+        return self.rows.size.class_product(self.stride) + steps
+
+    def pieces(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
+        """Yield ranges of sentences short enough for a compiled call, a checkpoint after each."""
+        return self.rows.pieces(share * self.pass_work, self.count)
+
+    def rescaled(self, factor: float) -> Any:
+        """Return the problem with all costs multiplied: another C."""
+        return replace(self, cost=factor * self.cost, _kept={})
+
+    def _row_errors(self, length: float) -> Vector:
+        """Bound, for each sentence, what rounding does to the sum of its rows' scores."""
+        norms = np.sqrt(self.rows.norms * (1.0 + 1e-9)) + self.rows.longest * UNDERFLOW
+        share = growth(self.rows.longest + 4.0) * length
+        return np.asarray(share * np.add.reduceat(norms, self.first[:-1]) * (1.0 + 1e-9))
+
+    def _longest_line(self, weights: Matrix) -> float:
+        """Bound the norm of the weights of any one label over the features."""
+        squares = np.einsum("fk,fk->k", weights[: self.rows.weights], weights[: self.rows.weights])
+        return upper_norm(float(squares.max(initial=0.0)), self.rows.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceProblem(ChainProblem):
+    """Minimise ½‖w‖² + Σ c_i max_y [Δ_i(y) − w·(f_i(y_i) − f_i(y))] over sentences i.
+
+    f_i(y) adds up the features of each row at its label, the transitions, and the first and last
+    label; Δ_i(y) adds up the costs of mistakes. A point has the matrix of weights as w, None as b,
+    and `Labelings` as alpha: D = Σ c_i Σ_y α_i(y) Δ_i(y) − ½‖w(α)‖², w(α) = Σ c_i Σ_y α_i(y)
+    (f_i(y_i) − f_i(y)).
+    """
+
+    kind: ClassVar[str] = "sequence problems with hinge loss"
+
+    def cold_point(self) -> Point:
+        """Return no weights, and no labeling but the right ones."""
+        return Point(np.zeros(self.shape), None, Labelings.none(self.count))
+
+    def best_labelings(self, weights: Matrix) -> tuple[Labels, Vector, Vector]:
+        """Return the most violated labelings, their losses, and what was added up for them."""
+        labels = np.empty(self.rows.count, dtype=np.int32)
+        excess, magnitude = np.empty(self.count), np.empty(self.count)
+        for begin, end in self.pieces():
+            self.core.best_labelings(
+                weights, True, begin, end, labels, excess, magnitude, self.threads
+            )
+        self.meter.add(self.pass_work)
+        return labels, excess, magnitude
+
+    def combine(self, duals: Labelings) -> tuple[Matrix, float]:
+        """Return the weights that labelings stand for, and Σ c_i Σ_y α_i(y) Δ_i(y)."""
+        weights, linear = np.zeros(self.shape), 0.0
+        for begin, end in self.pieces():
+            linear += self.core.combine(
+                duals.pointers, duals.share, duals.labels, weights, begin, end
+            )
+        self.meter.add(self.rows.size.class_product(self.stride))
+        return weights, linear
+
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        The losses by dynamic programming at w; the dual value from the labelings.
+        """
+        duals = point.alpha.feasible()
+        _, excess, magnitude = self.best_labelings(point.w)
+        own = float(np.vdot(point.w, point.w))
+        losses = float(self.cost @ excess)
+        primal = 0.5 * own + losses
+        above = self._primal_error(point.w, excess, magnitude)
+        above += half_square_error(own, point.w.size)
+        combination, linear = self.combine(duals)
+        squared = float(np.vdot(combination, combination))
+        below = self._dual_error(duals, linear, squared)
+        proof = Certificate.bounds(primal, above, linear - 0.5 * squared, below)
+        return Point(point.w, None, duals), proof
+
+    def _primal_error(self, weights: Matrix, excess: Vector, magnitude: Vector) -> float:
+        """Return what rounding can hide of Σ c_i times the loss.
+
+        Every labeling's score is a sum of at most 3 L + 3 numbers, and the loss is the difference
+        of two of them.
+        """
+        rows = self._row_errors(self._longest_line(weights))
+        sums = growth(4.0 * self.lengths + 8.0) * (magnitude + rows)
+        each = 2.0 * (rows + sums) + growth(8.0) * excess
+        total = float(self.cost @ each) + growth(self.count + 8.0) * float(self.cost @ excess)
+        return (1.0 + 1e-6) * total
+
+    def _dual_error(self, duals: Labelings, linear: float, squared: float) -> float:
+        """Return what D can be below what was computed."""
+        # A row's coefficients are sums of at most m shares, m the labelings of its sentence.
+        most = float(np.diff(duals.pointers).max(initial=0)) + 4.0
+        masses = np.bincount(duals.owner, duals.share, self.count) * self.cost * (1.0 + 1e-6)
+        rows = 1.5 * np.sqrt(float((masses**2) @ self.lengths)) * (1.0 + 1e-6)
+        size = Size(self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights)
+        off = combination_error(size, rows, False, 0.0)
+        off += growth(most) * rows * self.rows.frobenius
+        # Transitions: as many additions to one weight as there are, at most.
+        added = float(masses @ (2.0 * self.lengths + 4.0))
+        off += growth(2.0 * duals.labels.size + 8.0) * added
+        terms = growth(duals.labels.size + self.count + 16.0) * abs(linear)
+        return terms + half_square_error(squared, self.shape[0] * self.classes, off)
+
+
+def decode(weights: Matrix, rows: Rows, first: Pointers, classes: int, threads: int) -> Labels:
+    """Return the labeling with the highest score of every sentence, one after the other."""
+    count = first.size - 1
+    problem = SequenceProblem(
+        rows,
+        first,
+        np.zeros(rows.count, np.int32),
+        np.ones(count),
+        np.zeros((classes, classes)),
+        True,
+        threads,
+    )
+    return problem.best_labelings(weights)[0]

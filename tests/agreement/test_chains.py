@@ -1,0 +1,86 @@
+"""Sequences against all labelings one by one, and against Clarabel on the factorised dual."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracle_sequences import (
+    all_losses,
+    factorised_dual,
+    features,
+    objective,
+    problem_of,
+    small_sequences,
+)
+from widemargin import SequenceSVC
+from widemargin.auto.registry import choice_of
+from widemargin.problems.certificate import Point
+from widemargin.problems.sequence import Labelings, SequenceProblem
+from widemargin.run import run
+
+SOLVERS = ["cached_frank_wolfe", "block_frank_wolfe", "bmrm_qp"]
+COST = np.array([[0.0, 1.0, 0.3], [2.0, 0.0, 0.7], [1.0, 0.5, 0.0]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_losses_and_combinations_by_enumeration(seed: int) -> None:
+    X, y = small_sequences(seed)
+    problem = problem_of(X, y, 0.7, COST)
+    random = np.random.default_rng(seed)
+    w = np.zeros(problem.shape)
+    w[:, :3] = random.normal(size=(problem.shape[0], 3))
+    labels, excess, _ = problem.best_labelings(w)
+    for place, (x, own) in enumerate(zip(X, y, strict=True)):
+        expected = all_losses(w[:, :3], x, own, COST).max()
+        assert excess[place] == pytest.approx(expected, abs=1e-12)
+    # Shares of two labelings: D by the formula.
+    other = random.integers(0, 3, labels.size).astype(np.int32)
+    shares = np.array([0.5, 0.25])
+    duals = Labelings.mixture([labels, other], shares, problem.lengths)
+    certificate = problem.certify(Point(w, None, duals))[1]
+    total, linear = np.zeros((problem.shape[0], 3)), 0.0
+    for place, (x, own) in enumerate(zip(X, y, strict=True)):
+        begin, end = problem.first[place : place + 2]
+        for z, share in zip((labels[begin:end], other[begin:end]), shares, strict=True):
+            total += 0.7 * share * (features(x, own, 3) - features(x, z, 3))
+            linear += 0.7 * share * COST[own, z].sum()
+    expected = linear - 0.5 * float(np.vdot(total, total))
+    assert certificate.dual <= expected + 1e-15
+    assert certificate.dual == pytest.approx(expected, rel=1e-9)
+    exact = objective(w[:, :3], X, y, 0.7, COST)
+    assert certificate.primal >= exact - 1e-12
+    assert certificate.primal == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_optimum_of_the_factorised_dual(solver: str) -> None:
+    pytest.importorskip("cvxpy")
+    X, y = small_sequences(7)
+    best = factorised_dual(X, y, 0.5, COST)
+    problem = problem_of(X, y, 0.5, COST)
+    tol = 1e-3 if solver == "block_frank_wolfe" else 1e-6
+    solution = run(problem, choice_of(solver, SequenceProblem), tol=tol, max_iter=20000)
+    certificate = solution.certificate
+    assert certificate.relative_gap <= tol
+    assert certificate.dual <= best * (1.0 + 1e-7)
+    assert best * (1.0 - 1e-7) <= certificate.primal <= best * (1.0 + 1.1 * tol)
+    assert certificate.primal == pytest.approx(objective(solution.w[:, :3], X, y, 0.5, COST))
+
+
+def test_layouts_threads_and_long_sentences_agree() -> None:
+    random = np.random.default_rng(3)
+    y = [np.cumsum(random.random(n) < 0.3) % 4 for n in random.integers(1, 12, 300)]
+    y.append(np.cumsum(random.random(90) < 0.3) % 4)  # its rows' products are not kept
+    X = [np.eye(4)[labels] + 0.8 * random.normal(size=(labels.size, 4)) for labels in y]
+    dense = SequenceSVC(C=0.2, tol=1e-4).fit(X, y)
+    assert dense.certificate_.relative_gap <= 1e-4
+    threads = SequenceSVC(C=0.2, tol=1e-4, n_jobs=2).fit(X, y)
+    assert np.array_equal(threads.coef_, dense.coef_)
+    assert np.array_equal(threads.transition_, dense.transition_)
+    lengths = [len(labels) for labels in y]
+    flat = sp.csr_matrix(np.vstack(X).astype(np.float32))
+    sparse = SequenceSVC(C=0.2, tol=1e-4).fit(flat, np.concatenate(y), lengths=lengths)
+    assert sparse.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-4)
+    assert dense.score(X, y) > np.mean(np.vstack(X).argmax(axis=1) == np.concatenate(y))

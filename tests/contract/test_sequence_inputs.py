@@ -1,0 +1,116 @@
+"""SequenceSVC: inputs, edge cases, warm starts, limits."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from widemargin import SequenceSVC
+
+
+def sentences(seed: int = 0, count: int = 60) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+    random = np.random.default_rng(seed)
+    codes = [np.cumsum(random.random(n) < 0.4) % 3 for n in random.integers(1, 9, count)]
+    X = [np.eye(3)[c] + 0.7 * random.normal(size=(c.size, 3)) for c in codes]
+    return X, [np.array(["a", "b", "c"])[c] for c in codes]
+
+
+X, Y = sentences()
+
+
+def dictionary(row: NDArray[Any]) -> dict[str, Any]:
+    return {"word": f"w{np.argmax(row)}", "size": float(row[0]), "on": True}
+
+
+DICTS = [[dictionary(row) for row in x] for x in X]
+
+
+def test_dictionaries_and_empty_sequences() -> None:
+    model = SequenceSVC().fit([*DICTS, []], [*map(list, Y), []])
+    assert set(model.feature_names_) == {"word=w0", "word=w1", "word=w2", "size", "on"}
+    unknown = [[{"word": "never seen"}], [], DICTS[0]]
+    found = model.predict(unknown)
+    assert [len(labels) for labels in found] == [1, 0, len(DICTS[0])]
+    assert model.score(DICTS, Y) == pytest.approx(
+        np.mean(np.concatenate(model.predict(DICTS)) == np.concatenate(Y))
+    )
+
+
+def test_scores_and_unseen_labels() -> None:
+    model = SequenceSVC().fit(X, Y)
+    assert model.coef_.shape == model.transition_.shape == (3, 3)
+    scores = model.decision_function(X)
+    assert scores[1] == pytest.approx(X[1] @ model.coef_.T)
+    strange = [np.full(labels.size, "never") for labels in Y]
+    assert model.score(X, strange) == 0.0
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(np.concatenate(again.predict(X)), np.concatenate(model.predict(X)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "settings", "message"),
+    [
+        (X, Y[:-1], {}, "one list of labels for each of the 60 sequences"),
+        ([X[0], X[1][:, :2]], Y[:2], {}, "sequence 1 has 2 features, expected 3"),
+        (np.vstack(X), Y, {}, "pass lengths="),
+        ([X[1]], [Y[1][:-1]], {}, "labels"),
+        ([X[0] * np.nan], [Y[0]], {}, "NaN"),
+        ([X[0][:1]], [Y[0][:1]], {}, "at least two different labels"),
+        (X, Y, {"C": -1.0}, "C must be"),
+        (X, Y, {"cost": "zero"}, "cost must be 'hamming' or an array"),
+        (X, Y, {"cost": np.ones((3, 3))}, "zero on its diagonal"),
+        (X, Y, {"solver": "newton"}, "cached_frank_wolfe"),
+        ("words", Y, {}, "list of sequences"),
+    ],
+)
+def test_what_is_refused(rows: Any, labels: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SequenceSVC(**settings).fit(rows, labels)
+    with pytest.raises(NotFittedError):
+        SequenceSVC().predict(X)
+
+
+def test_lengths_must_fit() -> None:
+    with pytest.raises(ValueError, match="lengths add up to 2"):
+        SequenceSVC().fit(np.vstack(X), Y, lengths=[1, 1])
+    model = SequenceSVC().fit(X, Y)
+    with pytest.raises(ValueError, match="features, expected 3"):
+        model.predict([X[0][:, :2]])
+    with pytest.raises(ValueError, match="not trained on feature dictionaries"):
+        model.predict(DICTS)
+
+
+def test_warm_start_weights_and_copies() -> None:
+    model = SequenceSVC(C=0.5, warm_start=True, tol=1e-4).fit(X, Y)
+    cold = model.n_iter_
+    model.fit(X, Y)
+    assert model.n_iter_ == 0
+    model.set_params(C=0.6).fit(X, Y)
+    assert model.n_iter_ < cold
+    assert model.certificate_.relative_gap <= 1e-4
+    weight = np.where(np.arange(60) < 10, 2.0, 1.0)
+    weighted = SequenceSVC(tol=1e-6).fit(X, Y, weight)
+    repeated = SequenceSVC(tol=1e-6).fit(X + X[:10], Y + Y[:10])
+    assert weighted.certificate_.primal == pytest.approx(repeated.certificate_.primal, rel=2e-6)
+    assert clone(model).get_params()["C"] == 0.6
+
+
+def test_limits_and_callbacks() -> None:
+    seen = []
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
+        SequenceSVC(max_iter=1, tol=1e-9).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        SequenceSVC(tol=1e-12, callback=lambda name, record: bool(seen.append(record) or True)).fit(
+            X, Y
+        )
+    assert seen[0].primal >= seen[0].dual
+    model = SequenceSVC(tol=1e-2).fit(X, Y)
+    assert model.history_[0]["relative_gap"][-1] <= 1e-2
+    assert model.status_ == ["converged"]
+    assert "cached_frank_wolfe" in model.solver_
