@@ -142,3 +142,62 @@ def test_probabilities_refused(run, wrong):
     code, _, err = run("tune", "iris.svm", "--probability", "sigmoid", *wrong)
     assert code == 2
     assert "--probability" in err
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_search_goes_on(run_json, folder, loss):
+    """From a loose tolerance to a strict one, with the values of C that were seen kept."""
+    common = ("tune", "iris.svm", "a.model", "--loss", loss, "--state", "s")
+    code, first = run_json(*common, "--search-tol", "0.3")
+    assert code == 0
+    code, more = run_json(*common, "--search-tol", "1e-3", "--continue")
+    assert code == 0
+    assert len(more["Cs"]) > len(first["Cs"])
+    np.testing.assert_array_equal(more["Cs"][: len(first["Cs"])], first["Cs"])
+    kept = len(first["Cs"]) - 1  # the last C is solved again
+    np.testing.assert_array_equal(more["scores"][:kept], first["scores"][:kept])
+    assert more["C"] == load_model(folder / "a.model").C
+
+
+def test_a_grid_goes_on_after_a_time_limit(run_json):
+    common = ("tune", "iris.svm", "a.model", "--state", "s", "--Cs")
+    code, first = run_json(*common, "0.01,0.1,1,10", "--time-limit", "1e-6")
+    assert code == 1
+    code, more = run_json(*common, "0.01,0.1,1,10", "--continue")
+    assert code == 0
+    assert len(first["Cs"]) < 4
+    np.testing.assert_allclose(more["Cs"], [0.01, 0.1, 1.0, 10.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("--loss", "hinge"), "state of another search: loss"),
+        (("--folds", "3"), "state of another search: folds"),
+        (("--certify", "0.1", "--intercept", "none"), "without --certify"),
+    ],
+)
+def test_another_search_is_refused(run, change, says):
+    run("tune", "iris.svm", "a.model", "--state", "s", "--Cs", "1")
+    code, _, err = run("tune", "iris.svm", "a.model", "--state", "s", "--continue", *change)
+    assert code == 2
+    assert says in err
+
+
+def test_no_state_to_go_on_from(run, folder):
+    assert "needs --state" in run("tune", "iris.svm", "--continue")[2]
+    assert "there is no s" in run("tune", "iris.svm", "--continue", "--state", "s")[2]
+    (folder / "s").write_bytes(b"PK\x03\x04 nothing")
+    code, _, err = run("tune", "iris.svm", "--continue", "--state", "s")
+    assert code == 2
+    assert "not the state of a search" in err
+    run("tune", "iris.svm", "a.model", "--state", "s", "--Cs", "1")
+    code, _, err = run("tune", "cancer.svm", "--continue", "--state", "s")
+    assert code == 2
+    assert "other data" in err
+
+
+def test_progress_counts_the_values_of_C(run):
+    err = run("tune", "iris.svm", "a.model", "--Cs", "0.1,1,10", "--verbose")[2]
+    assert "C 1 of 3 (0.1): " in err
+    assert "C 3 of 3 (10): " in err

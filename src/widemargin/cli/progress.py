@@ -23,14 +23,21 @@ def _describe(title: str, record: Record) -> str:
 
 
 @contextlib.contextmanager
-def following(output: Output, tol: float) -> Iterator[FitCallback | None]:
-    """Yield the callback that shows the progress of a fit, or None if it is not wanted."""
+def following(
+    output: Output, tol: float, titled: Callable[[str], str] = str
+) -> Iterator[FitCallback | None]:
+    """Yield the callback that shows the progress of a fit, or None if it is not wanted.
+
+    `titled` says what is shown for the title of a run.
+    """
     if output.verbose and not output.quiet:
-        yield lambda title, record: sys.stderr.write(_describe(title, record) + "\n") and None
+        yield (
+            lambda title, record: sys.stderr.write(_describe(titled(title), record) + "\n") and None
+        )
     elif output.shows_progress:
         from rich.console import Console
 
         with Console(stderr=True).status(f"training to a gap of {tol:g}") as status:
-            yield lambda title, record: status.update(_describe(title, record))
+            yield lambda title, record: status.update(_describe(titled(title), record))
     else:
         yield None

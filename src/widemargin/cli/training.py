@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.inputs import check_writable, read_data, write_model
@@ -114,19 +115,28 @@ def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
 
 
 def fit_and_write(
-    output: Output, options: argparse.Namespace, estimator: LinearClassifier, data: Data, path: str
+    output: Output,
+    options: argparse.Namespace,
+    estimator: LinearClassifier,
+    data: Data,
+    path: str,
+    fit: Callable[[Any, Any], object] | None = None,
+    titled: Callable[[str], str] = str,
 ) -> tuple[LinearModel, float]:
-    """Train and write the model; return it and the seconds spent training."""
+    """Train and write the model; return it and the seconds spent training.
+
+    `fit` is another method than the estimator's own; `titled` changes the titles of runs.
+    """
     import numpy as np
 
     from widemargin.model_io import model_of
 
     began = time.perf_counter()
-    with following(output, options.tol) as callback, warnings.catch_warnings():
+    with following(output, options.tol, titled) as callback, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the report says whether it converged
         estimator.callback = callback
         try:
-            estimator.fit(data.X, data.y)
+            (fit or estimator.fit)(data.X, data.y)
         except KeyboardInterrupt:
             if not hasattr(estimator, "status_"):  # there is nothing to write
                 raise

@@ -6,6 +6,10 @@ import argparse
 import base64
 import html
 import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +69,13 @@ def add_to(commands: Any) -> None:
         "needs --intercept none or penalised"
     )
     add("--certify", None, certify, metavar="EPSILON", **NUMBER)
+    state = "keep what the search has seen in this file, for --continue"
+    add("--state", None, state, metavar="FILE")
+    more = (
+        "go on where the search of --state FILE stopped, with the --search-tol given now and, "
+        "with --Cs, the larger values"
+    )
+    add("--continue", False, more, action="store_true", dest="goes_on")
     probability = (
         "calibrate probabilities on the held-out rows, for predict --proba; needs a hinge loss and "
         "the package's own format"
@@ -91,7 +102,14 @@ def run(options: argparse.Namespace) -> int:
     data, path = read_training_data(options)
     _check_folds(options.folds, data)
     estimator = _estimator(options, data)
-    _, seconds = fit_and_write(output, options, estimator, data, path)
+    fit = _going_on(options, estimator, data) if options.goes_on else None
+    places = _Places(None if options.certify or options.Cs is None else len(options.Cs))
+    _, seconds = fit_and_write(output, options, estimator, data, path, fit, places.titled)
+    if options.state:
+        from widemargin.model_io.search_state import save_search
+
+        assert data.y is not None
+        save_search(estimator, options.state, data.y, _about(options))
     _report(output, options, estimator, data, path, seconds)
     _draw(options, estimator)
     reached = all(status == "converged" for status in estimator.status_)
@@ -99,8 +117,55 @@ def run(options: argparse.Namespace) -> int:
     return 0 if whole else 1
 
 
+@dataclass(eq=False)
+class _Places:
+    """Counts the values of C as their runs are named: "C 2 of 13 (0.1)"."""
+
+    total: int | None
+    seen: list[str] = field(default_factory=list)
+
+    def titled(self, title: str) -> str:
+        """Return the title to show for a run at one C."""
+        if title not in self.seen:
+            self.seen.append(title)
+        place = str(self.seen.index(title) + 1)
+        of = "" if self.total is None else f" of {self.total}"
+        return f"C {place}{of} ({title.removeprefix('C=')})"
+
+
+def _about(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what must stay the same when a search goes on."""
+    names = ("loss", "multi_class", "intercept", "intercept_scaling", "class_weight", "folds")
+    return {name: getattr(options, name) for name in (*names, "seed", "scoring")}
+
+
+def _going_on(
+    options: argparse.Namespace, estimator: LinearClassifierCV, data: Data
+) -> Callable[[Any, Any], object]:
+    """Return what goes on with the search whose state was kept."""
+    import numpy as np
+
+    from widemargin.model_io.search_state import restore_search
+
+    restore_search(estimator, options.state, np.asarray(data.y), _about(options))
+    return partial(estimator.continue_search, tol=options.search_tol)
+
+
+def _check_state(options: argparse.Namespace) -> None:
+    """Raise an error for a state that could not be read or written."""
+    if options.goes_on and not options.state:
+        raise ValueError("--continue needs --state FILE, the state that an earlier tune has kept")
+    if options.goes_on and options.certify is not None:
+        raise ValueError("--continue goes on with a plain search, without --certify")
+    if options.goes_on and not os.path.isfile(options.state):
+        raise FileNotFoundError(f"there is no {options.state} to continue from")
+    if options.state:
+        check_writable(options.state)
+
+
 def _check_search(options: argparse.Namespace) -> None:
     """Raise an error, before any data are read, for what could not be certified or drawn."""
+    _check_state(options)
     if options.certify is not None:
         if options.multi_class in JOINT_RULES:
             raise ValueError("--certify needs --multi-class ovr")
