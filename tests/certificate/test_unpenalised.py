@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from sklearn.datasets import make_classification
+from scipy.special import logsumexp
+from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression as TheirLogistic
 
 from widemargin import LogisticRegression, load_model, model_of, save_model
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import LOGISTIC
 from widemargin.problems.unpenalised import UnpenalisedProblem
+from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
 
 
 def noisy(seed: int, n: int = 120, d: int = 4) -> tuple[Any, Any]:
@@ -130,3 +133,88 @@ def test_several_classes_one_against_the_rest() -> None:
     if "multi_class" in model.get_params():
         model.set_params(multi_class="ovr")
     assert model.fit(X, y).certificate_.relative_gap <= 1e-4
+
+
+def several(seed: int, n: int = 150, d: int = 4, k: int = 4) -> tuple[Any, Any]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d)) * np.geomspace(0.1, 30.0, d) + 2.0
+    scores = X @ random.normal(size=(d, k)) / 10.0 + 2.0 * random.gumbel(size=(n, k))
+    return X, scores.argmax(axis=1)
+
+
+def joint_optimum(X: Any, y: Any, weight: Any, intercept: bool) -> float:
+    Z = np.column_stack([X / X.std(axis=0), np.ones(y.size)]) if intercept else X / X.std(axis=0)
+    k = int(y.max()) + 1
+
+    def value(v: Any) -> tuple[float, Any]:
+        scores = Z @ v.reshape(k, -1).T
+        logs = scores - logsumexp(scores, axis=1, keepdims=True)
+        slope = np.exp(logs) - np.eye(k)[y]
+        return -float(weight @ logs[np.arange(y.size), y]), (
+            (weight[:, None] * slope).T @ Z
+        ).ravel()
+
+    start = np.zeros(k * Z.shape[1])
+    found = minimize(value, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_of_several_classes_holds_at_any_point(seed: int, intercept: bool) -> None:
+    X, y = several(seed)
+    weight = np.random.default_rng(seed).uniform(0.0, 3.0, y.size)
+    best = joint_optimum(X, y, weight, intercept)
+    problem = UnpenalisedMultinomialProblem.of(
+        TrainingSet.of(X, y, weight, fit_intercept=intercept)
+    )
+    model = LogisticRegression(C=np.inf, fit_intercept=intercept, tol=1e-11).fit(X, y, weight)
+    assert model.status_ == ["converged"]
+    assert model.certificate_.primal == pytest.approx(best, rel=1e-8)
+    random, positive = np.random.default_rng(0), 0
+    for size in (1e-8, 1e-4, 1e-2, 0.1, 1.0, 10.0):
+        w = model.coef_ * (1.0 + size * random.normal(size=model.coef_.shape))
+        _, certificate = problem.certify(Point(w, model.intercept_, None))
+        assert certificate.dual <= best * (1.0 + 1e-9)
+        assert certificate.primal >= best * (1.0 - 1e-9)
+        positive += certificate.dual > 0.0
+    assert positive >= 2
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_several_classes_as_scikit_learn_has_them(layout: Any, dtype: Any) -> None:
+    X, y = several(5)
+    X = X.astype(dtype)
+    names = np.array(["a", "b", "c", "d"])[y]
+    model = LogisticRegression(C=np.inf, tol=1e-8).fit(layout(X), names)
+    theirs = TheirLogistic(C=np.inf, solver="newton-cholesky", tol=1e-10).fit(
+        X.astype(np.float64), names
+    )
+    np.testing.assert_allclose(
+        model.predict_proba(X.astype(np.float64)),
+        theirs.predict_proba(X.astype(np.float64)),
+        atol=1e-3,
+    )
+    assert model.coef_.dtype == dtype
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-6)
+    again = LogisticRegression(C=np.inf, warm_start=True).fit(X, y).fit(X, y)
+    assert again.n_iter_[0] <= 1
+
+
+def test_three_classes_of_which_one_stands_apart() -> None:
+    """One class on its own side is enough for the optimum not to exist."""
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(C=np.inf)
+    with pytest.warns(ConvergenceWarning, match="the classes are separable, and without a penalty"):
+        model.fit(X, y)
+    assert model.status_ == ["no_optimum"]
+    assert model.score(X, y) > 0.97
+    X, y = X[:, 1:2], y  # sepal widths overlap
+    assert LogisticRegression(C=np.inf).fit(X, y).status_ == ["converged"]
+
+
+def test_too_many_weights_for_second_derivatives() -> None:
+    X = sp.random_array((50, 6000), density=0.01, format="csr", random_state=0)
+    with pytest.raises(ValueError, match="more than a gigabyte"):
+        LogisticRegression(C=np.inf).fit(X, np.arange(50) % 3)

@@ -152,6 +152,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
+    "problems/unpenalised_multinomial.py": {
+        "_LARGEST": "a size that the documentation promises",
+        "_BLOCK": "a buffer",
+    },
     "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
     "model_io/onnx.py": {"OPSET": "a version of a format"},
     "problems/calibration.py": {

@@ -15,10 +15,14 @@ from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import both_classes, one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
-from widemargin.problems.rules import JointProblem, joint_problem
+from widemargin.problems.rules import JointProblem
+from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
 
 if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
+
+_SOFT = (MultinomialProblem, UnpenalisedMultinomialProblem)
+"""Problems whose every example has a dual variable for every class."""
 
 
 def fit_all_classes(
@@ -29,7 +33,7 @@ def fit_all_classes(
     interrupt: Interrupt | None = None,
 ) -> None:
     """Train all classes together and set the fitted attributes."""
-    problem = joint_problem(data, rule)
+    problem = estimator._joint_problem(data, rule)
     names = ["all classes"]
     solutions = estimator._solve(
         names,
@@ -45,7 +49,7 @@ def fit_all_classes(
     estimator.classes_ = data.classes
     estimator.coef_ = np.ascontiguousarray(coef, dtype=precision)
     estimator.intercept_ = np.array(intercept, dtype=precision)
-    if isinstance(problem, MultinomialProblem):
+    if isinstance(problem, _SOFT):
         estimator.dual_coef_ = problem.coefficients(solution.alpha)
         estimator.support_ = np.flatnonzero(estimator.dual_coef_.any(axis=0))
     else:
@@ -57,7 +61,7 @@ def fit_all_classes(
 
 
 def _point(problem: JointProblem, start: Start) -> Point:
-    if isinstance(problem, MultinomialProblem):
+    if isinstance(problem, _SOFT):
         if start.dual is None or sp.issparse(start.dual):
             return problem.point_at(start.w, start.b)
         return Point(start.w, start.b, problem.duals_of(start.dual))

@@ -23,7 +23,7 @@ from widemargin.interrupt import Interrupt
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
-from widemargin.problems.rules import joint_kind, rule_for
+from widemargin.problems.rules import joint_kind, joint_problem, rule_for
 from widemargin.problems.support import settled
 from widemargin.run import Solution, Status
 
@@ -159,6 +159,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     def _kind(self) -> Any:
         """Return the class of the problems, of one class against the rest each."""
         return BinaryProblem
+
+    def _joint_problem(self, data: TrainingSet, rule: str) -> Any:
+        """State the problem of all classes at once."""
+        return joint_problem(data, rule)
 
     def _check_C(self) -> None:
         check_positive("C", self.C)

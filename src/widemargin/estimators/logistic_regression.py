@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from widemargin.data.training_set import TrainingSet
 from widemargin.estimators.certified import Solutions
 from widemargin.estimators.linear import LinearClassifier
-from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.scikit_learn_arguments import LogisticArguments
-from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.problems.probabilities import log_probabilities, probabilities
-from widemargin.problems.rules import check_logistic_rule, rule_for
+from widemargin.problems.rules import check_logistic_rule
 from widemargin.problems.unpenalised import separable
+from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
 from widemargin.run import Record, Status
 
 
@@ -181,16 +180,10 @@ status_, solver_, history_
     def _loss(self) -> Loss:
         return LOGISTIC
 
-    def _train(
-        self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
-    ) -> None:
-        rule = rule_for(self._rule(), data.classes.size)
-        if math.isinf(self._C()) and rule != "ovr":
-            raise ValueError(
-                "C=inf with three or more classes needs multi_class='ovr': multinomial logistic "
-                "regression without a penalty is not supported"
-            )
-        super()._train(data, start, interrupt)
+    def _joint_problem(self, data: TrainingSet, rule: str) -> Any:
+        if math.isinf(self._C()):
+            return UnpenalisedMultinomialProblem.of(data)
+        return super()._joint_problem(data, rule)
 
     def _solve(self, *arguments: Any, **settings: Any) -> Solutions:
         solutions = super()._solve(*arguments, **settings)
@@ -198,7 +191,7 @@ status_, solver_, history_
             problem = arguments[1]
             for place, solution in enumerate(solutions):
                 short = solution.status is not Status.CONVERGED
-                if short and separable(problem(place), solution.w, float(solution.b)):
+                if short and separable(problem(place), solution.w, solution.b):
                     solutions[place] = replace(solution, status=Status.NO_OPTIMUM)
         return solutions
 

@@ -10,15 +10,21 @@ over the length of t gives, for u = ρλ < 1,
     P* ≥ P − (u + (1 − u) log(1 − u)) / ρ²,
 
 about P − λ²/2 close to the optimum. For u ≥ 1 the bound is 0, which every loss respects.
+
+With three and more classes (`widemargin.problems.unpenalised_multinomial`) the same holds with the
+range of the scores' changes, max_j − min_j, in place of |x_i·t|: the third cumulant of a variable
+is at most its range times the variance.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet
@@ -65,8 +71,66 @@ class Curvature:
         return float(np.linalg.norm(self.factor.T @ self.gradient))
 
 
+def curvature_of(H: Matrix, gradient: Vector) -> Curvature:
+    """Return the pseudo-inverse of second derivatives, columns scaled to length one."""
+    lengths = np.sqrt(np.diag(H))
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    values, vectors = np.linalg.eigh(H * scale[:, None] * scale)
+    kept = values > _RANK * max(float(values[-1]), 0.0)
+    basis, scaled = vectors[:, kept], scale * gradient
+    rest = float(np.linalg.norm(scaled - basis @ (basis.T @ scaled)))
+    return Curvature(gradient, scale[:, None] * basis / np.sqrt(values[kept]), rest)
+
+
+class Unpenalised(OnRows):
+    """What Newton's method asks of a problem without a penalty, and the proof."""
+
+    free_intercept: bool
+
+    @abstractmethod
+    def cold_point(self) -> Point:
+        """Return weights and intercepts of zero."""
+
+    @abstractmethod
+    def scores(self, w: Any) -> Any:
+        """Return the scores without intercepts."""
+
+    @abstractmethod
+    def total(self, scores: Any, b: Any) -> float:
+        """Return P at scores."""
+
+    @abstractmethod
+    def curvature_at(self, scores: Any, b: Any) -> Curvature:
+        """Return gradient and second derivatives at weights whose scores are known."""
+
+    @abstractmethod
+    def largest_length(self, curvature: Curvature) -> float:
+        """Return ρ, the longest row in the norm of H⁺."""
+
+    @abstractmethod
+    def unpacked(self, vector: Vector) -> tuple[Any, Any]:
+        """Return weights and intercepts from a vector as `Curvature` has it."""
+
+    @abstractmethod
+    def separated(self, scores: Any, b: Any) -> bool:
+        """Whether every example that counts lies on its side."""
+
+    @abstractmethod
+    def sides(self) -> Any:
+        """Return rows z, one for each inequality z·v ≥ 0 of weights v that separate."""
+
+    def lower_bound(self, scores: Any, b: Any, primal: float) -> float:
+        """Return the bound on P* from the curvature, or 0."""
+        here = self.curvature_at(scores, b)
+        if here.rest > _ROUNDING * math.sqrt(primal):
+            return 0.0
+        length = self.largest_length(here)
+        u = length * here.decrement
+        return primal - _shortfall(u) / length**2 if length > 0.0 and u < 1.0 else 0.0
+
+
 @dataclass(frozen=True, eq=False)
-class UnpenalisedProblem(OnRows):
+class UnpenalisedProblem(Unpenalised):
     """The logistic loss over labelled, weighted rows, and nothing else.
 
     Attributes
@@ -111,14 +175,21 @@ class UnpenalisedProblem(OnRows):
         gradient = -self.rows.combine(alpha, self.y)
         if self.free_intercept:
             gradient = np.append(gradient, -float(alpha @ self.y))
-        H = self.rows.gram(curvature, self.free_intercept)
-        lengths = np.sqrt(np.diag(H))
-        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-        values, vectors = np.linalg.eigh(H * scale[:, None] * scale)
-        kept = values > _RANK * max(float(values[-1]), 0.0)
-        basis, scaled = vectors[:, kept], scale * gradient
-        rest = float(np.linalg.norm(scaled - basis @ (basis.T @ scaled)))
-        return Curvature(gradient, scale[:, None] * basis / np.sqrt(values[kept]), rest)
+        return curvature_of(self.rows.gram(curvature, self.free_intercept), gradient)
+
+    def scores(self, w: Vector) -> Vector:
+        """Return w·x_i."""
+        return self.rows.scores(w)
+
+    def total(self, scores: Vector, b: float) -> float:
+        """Return P at scores."""
+        return float(self.loss.total(self.y, self.cost, scores, b))
+
+    def unpacked(self, vector: Vector) -> tuple[Vector, float]:
+        """Return weights and intercept; the latter is the last coordinate, if there is one."""
+        width = self.rows.weights
+        shift = float(vector[width]) if self.free_intercept else 0.0
+        return np.ascontiguousarray(vector[:width]), shift
 
     def largest_length(self, curvature: Curvature) -> float:
         """Return ρ, the longest row in the norm of H⁺."""
@@ -147,43 +218,45 @@ class UnpenalisedProblem(OnRows):
         primal = sums.total
         above = about.allowance(size, sums.slopes, sums.squares)
         above += growth(self.rows.count + 64.0) * primal
-        here = self.curvature_at(scores, b)
+        bound = self.lower_bound(scores, b, primal)
         alpha = self.loss.duals(self.y, self.cost, scores, b)
-        bound = 0.0
-        if here.rest <= _ROUNDING * math.sqrt(primal):
-            length = self.largest_length(here)
-            u = length * here.decrement
-            if length > 0.0 and u < 1.0:
-                bound = primal - _shortfall(u) / length**2
         return Point(point.w, b, alpha), Certificate.bounds(
             primal, above, max(bound - above, 0.0), 0.0
         )
 
-    def separated_by(self, w: Vector, b: float) -> bool:
+    def separated(self, scores: Vector, b: float) -> bool:
         """Whether every example that counts lies on its side of the plane."""
-        margins = self.y * (self.rows.scores(w) + b)
-        return bool(np.all(margins[self.cost > 0.0] > 0.0))
+        return bool(np.all((self.y * (scores + b))[self.cost > 0.0] > 0.0))
+
+    def sides(self) -> Any:
+        """Return y_i (x_i, 1)."""
+        return dense_rows(self)[self.cost > 0.0] * self.y[self.cost > 0.0, None]
 
 
-def separable(problem: UnpenalisedProblem, w: Vector, b: float) -> bool:
-    """Whether a plane leaves no example on its wrong side, and not all of them on itself.
+def dense_rows(problem: Unpenalised) -> Matrix:
+    """Return the rows as a matrix, with a column of ones for a free intercept."""
+    identity = np.eye(problem.rows.weights)
+    columns = [problem.rows.scores(column) for column in identity]
+    if problem.free_intercept:
+        columns.append(np.ones(problem.rows.count))
+    return np.column_stack(columns)
 
-    The plane (w, b) may show it; else a linear program decides.
+
+def separable(problem: Unpenalised, w: Any, b: Any) -> bool:
+    """Whether weights leave no example on its wrong side, and not all of them on the boundary.
+
+    The weights given may show it; else a linear program decides.
     """
-    if problem.separated_by(w, b):
+    if problem.separated(problem.scores(w), b):
         return True
     from scipy.optimize import linprog
 
-    used = np.flatnonzero(problem.cost > 0.0)
-    identity = np.eye(problem.rows.weights)
-    Z = np.column_stack([problem.rows.scores(column) for column in identity])[used]
-    if problem.free_intercept:
-        Z = np.column_stack([Z, np.ones(used.size)])
-    Z *= problem.y[used, None]
-    lengths = np.abs(Z).max(axis=0)
-    Z /= np.where(lengths > 0.0, lengths, 1.0)
-    found = linprog(-Z.sum(axis=0), A_ub=-Z, b_ub=np.zeros(used.size), bounds=(-1.0, 1.0))
-    return bool(found.status == 0 and -found.fun > 1e-7 * used.size)
+    Z = sp.csr_array(problem.sides())
+    lengths = np.asarray(abs(Z).max(axis=0).todense()).ravel()
+    Z = Z @ sp.diags_array(1.0 / np.where(lengths > 0.0, lengths, 1.0))
+    bound = np.zeros(Z.shape[0])
+    found = linprog(-np.asarray(Z.sum(axis=0)).ravel(), A_ub=-Z, b_ub=bound, bounds=(-1.0, 1.0))
+    return bool(found.status == 0 and -found.fun > 1e-7 * Z.shape[0])
 
 
 def _shortfall(u: float) -> float:

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.methods.base import Settings, State
 from widemargin.problems.certificate import Point
-from widemargin.problems.unpenalised import UnpenalisedProblem
-
-Vector = NDArray[np.float64]
+from widemargin.problems.unpenalised import Unpenalised
 
 _HALVINGS = 40
 """Steps shorter than this many halvings change nothing in floating point."""
@@ -28,39 +25,39 @@ _SUFFICIENT = 1e-4
 class UnpenalisedState(State):
     """Weights, intercept, and the total loss there."""
 
-    problem: UnpenalisedProblem
+    problem: Unpenalised
     settings: Settings
-    w: Vector
-    b: float
-    scores: Vector
+    w: Any
+    b: Any
+    scores: Any
     total: float
     first: float
 
     @property
     def point(self) -> Point:
         """The current weights; the certificate fills in the dual variables."""
-        return Point(self.w, self.b, np.zeros(self.problem.rows.count))
+        return Point(self.w, self.b, self.problem.cold_point().alpha)
 
 
 class UnpenalisedNewton:
     """Full Newton steps with a pseudo-inverse and halving; from zero it stays in the rows' span."""
 
-    serves: ClassVar[type[Any]] = UnpenalisedProblem
+    serves: ClassVar[type[Any]] = Unpenalised
     name = "newton"
 
-    def refuses(self, problem: UnpenalisedProblem) -> str | None:
+    def refuses(self, problem: Unpenalised) -> str | None:
         """Serve every problem without a penalty."""
         return None
 
     def start(
-        self, problem: UnpenalisedProblem, warm: Point | None, settings: Settings
+        self, problem: Unpenalised, warm: Point | None, settings: Settings
     ) -> UnpenalisedState:
         """Begin at the warm weights, or at zero."""
-        w = np.zeros(problem.rows.weights) if warm is None else np.array(warm.w)
-        b = 0.0 if warm is None else float(warm.b)
-        scores = problem.rows.scores(w)
-        total = problem.loss.total(problem.y, problem.cost, scores, b)
-        first = problem.loss.total(problem.y, problem.cost, np.zeros_like(scores), 0.0)
+        cold = problem.cold_point()
+        w, b = (cold.w, cold.b) if warm is None else (np.array(warm.w), warm.b)
+        scores = problem.scores(w)
+        total = problem.total(scores, b)
+        first = problem.total(np.zeros_like(scores), cold.b)
         return UnpenalisedState(
             problem=problem,
             settings=settings,
@@ -78,15 +75,13 @@ class UnpenalisedNewton:
         here = problem.curvature_at(state.scores, state.b)
         state.passes += 3.0
         step, decrease = here.step, here.decrement**2
-        width = problem.rows.weights
-        along = np.ascontiguousarray(step[:width])
-        shift = float(step[width]) if problem.free_intercept else 0.0
-        slopes = problem.rows.scores(along)
+        along, shift = problem.unpacked(step)
+        slopes = problem.scores(along)
         length = 1.0
         for _ in range(_HALVINGS):
             w, b = state.w + length * along, state.b + length * shift
             scores = state.scores + length * slopes
-            total = problem.loss.total(problem.y, problem.cost, scores, b)
+            total = problem.total(scores, b)
             if total <= state.total - _SUFFICIENT * length * decrease:
                 break
             length *= 0.5
@@ -94,8 +89,8 @@ class UnpenalisedNewton:
             # Close to the optimum a full step is right although the total cannot tell.
             state.finished = True
             return
-        state.w, state.b, state.scores, state.total = w, b, problem.rows.scores(w), total
+        state.w, state.b, state.scores, state.total = w, b, problem.scores(w), total
         state.expected_gap = 0.5 * decrease / max(total, 1e-300)
         # Separable classes: the total goes to zero, and the weights to infinity.
-        gone = total <= state.settings.tol * state.first and problem.separated_by(w, b)
+        gone = total <= state.settings.tol * state.first and problem.separated(state.scores, b)
         state.finished = gone or decrease <= _ROUNDING * total
