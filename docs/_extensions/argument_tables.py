@@ -22,7 +22,7 @@ CLASSES = ("LinearSVC", "LogisticRegression", "LogisticRegressionCV")
 
 NOTES = {
     "C": "`C` times the weights of an example must be 0 or lie between 1e-50 and 1e50",
-    "C LogisticRegression": '`np.inf`: no penalty; separable classes are recognised',
+    "C LogisticRegression": "`np.inf`: no penalty; separable classes are recognised",
     "Cs": "None: a search from the data's own smallest C",
     "penalty": '`"l1"` and `"elasticnet"` are an error',
     "penalty LinearSVC": '`loss` comes first here; `LinearSVC("l2", "hinge")` is understood',

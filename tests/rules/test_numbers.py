@@ -156,6 +156,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_LARGEST": "a size that the documentation promises",
         "_BLOCK": "a buffer",
     },
+    "model_io/search_state.py": {"SCHEMA": "a version of a format"},
     "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
     "model_io/onnx.py": {"OPSET": "a version of a format"},
     "problems/calibration.py": {
