@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from importlib import import_module
+from math import inf
 
 from tests.fuzz.children import Outcome, outcomes
 
@@ -22,7 +23,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--cases", type=int, default=None, help="stop after so many")
+    parser.add_argument("--cases", type=float, default=inf, help="stop after so many")
+    parser.add_argument("--jobs", type=int, default=1, help="cases that run at once")
     parser.add_argument("--seed", type=int, default=None, help="default: a fresh one")
     parser.add_argument(
         "--case", type=int, default=None, help="run one case alone, in this process"
@@ -39,7 +41,7 @@ def main() -> int:
     print(f"{command} --seconds {options.seconds:g}", flush=True)
     table: dict[str, Counter[str]] = {}
     began, failures = time.monotonic(), Counter[str]()
-    run = outcomes(case, seed, options.seconds, campaign.LIMIT, options.cases)
+    run = outcomes(case, seed, options.seconds, campaign.LIMIT, options.cases, options.jobs)
     for number, outcome in run:
         table.setdefault(outcome.kind, Counter())[outcome.result] += 1
         if outcome.failure:

@@ -7,8 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
 from typing import Any
 
 _FIRST = 120.0
@@ -68,25 +72,61 @@ class Patience:
 
 
 def outcomes(
-    case: Case, seed: int, seconds: float, limit: float, most: int | None = None
+    case: Case, seed: int, seconds: float, limit: float, most: float = inf, jobs: int = 1
 ) -> Iterator[tuple[int, Outcome]]:
     """Run cases until the time is over or `most` are done; yield their numbers and outcomes.
 
-    Each may use `limit` seconds, see `Patience`.
+    Each may use `limit` seconds, see `Patience`; `jobs` of them run at once.
     """
     end = time.monotonic() + seconds
-    child = None
-    number = 0
+    if jobs == 1:
+        yield from _sequence(_Child.maker(case, seed, limit), end, most, count())
+        return
+    found: Queue[tuple[int, Outcome] | None] = Queue()
+    closed = Event()
+
+    def work(first: int) -> None:
+        try:
+            for one in _sequence(_Child.maker(case, seed, limit), end, most, count(first, jobs)):
+                found.put(one)
+                if closed.is_set():
+                    break
+        finally:
+            found.put(None)
+
+    threads = [Thread(target=work, args=(first,)) for first in range(jobs)]
+    for thread in threads:
+        thread.start()
     try:
-        while time.monotonic() < end and (most is None or number < most):
+        running = jobs
+        while running:
+            one = found.get()
+            if one is None:
+                running -= 1
+            else:
+                yield one
+    finally:
+        closed.set()
+        for thread in threads:
+            thread.join()
+
+
+def _sequence(
+    make: Callable[[], _Child], end: float, most: float, numbers: Iterator[int]
+) -> Iterator[tuple[int, Outcome]]:
+    """Run cases one after another, in one child for as long as it lives."""
+    child = None
+    try:
+        for number in numbers:
+            if time.monotonic() >= end or number >= most:
+                return
             if child is None:
-                child = _Child(case, seed, limit)
+                child = make()
             outcome = child.run(number)
             if outcome is None:
                 outcome = Outcome("child process", "failed", child.ending())
                 child = None
             yield number, outcome
-            number += 1
     finally:
         if child is not None:
             child.stop()
@@ -100,6 +140,11 @@ class _Child:
         self._process.start()
         far.close()
         self._limit, self._first = limit, True
+
+    @classmethod
+    def maker(cls, case: Case, seed: int, limit: float) -> Callable[[], _Child]:
+        """Return what starts such a child."""
+        return lambda: cls(case, seed, limit)
 
     def run(self, number: int) -> Outcome | None:
         """Return the outcome of a case; None if the child died or took too long."""
