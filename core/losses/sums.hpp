@@ -100,12 +100,15 @@ double best_smooth_intercept(const Examples& data, const double* scores, double 
     if (next == b) {
       break;
     }
+    // Far from zero the first reach is below rounding.
+    reach = std::max(reach, 0x1p-48 * std::abs(b));
     if (!(std::abs(next - b) <= reach)) {
       next = first > 0.0 ? b - reach : b + reach;
       reach *= 2.0;
     }
     if (!(next > low && next < high)) {
       next = 0.5 * (low + high);
+      if (!std::isfinite(next)) break;
     }
     if (std::abs(next - b) <= 1e-15 * (1.0 + std::abs(b))) {
       b = next;

@@ -163,10 +163,6 @@ class _Left:
     passes: float
     expected_gap: float
 
-    @classmethod
-    def of(cls, state: Any) -> _Left:
-        return cls(state.point, state.active, state.passes, state.expected_gap)
-
 
 @dataclass(frozen=True)
 class _Limits:
@@ -258,9 +254,9 @@ class _Run:
         state, progress = self.state, self.progress
         progress.iterations += 1
         progress.passes, progress.active = state.passes, state.active
+        progress.finished = state.finished
         progress.work = self.watched.meter.nanoseconds - self.work_before
         progress.expected.append(state.expected_gap)
-        progress.finished = state.finished
         other = self.choice.next(progress)
         if other is not None:
             self._hand_over(other)
@@ -271,7 +267,9 @@ class _Run:
     def _hand_over(self, other: Method) -> None:
         """Go on with another method from the best point."""
         # The old state's memory is free before the certificate and the new one's.
-        self.state = _Left.of(self.state)
+        old = self.state
+        self.state = _Left(old.point, old.active, old.passes, old.expected_gap)
+        del old
         if self.last_check < self.iteration:
             self._check(self.state.point)
         self.passes_before += self.state.passes
@@ -294,8 +292,11 @@ class _Run:
         # Unwatched: a certificate that was begun is finished, so that every answer has one.
         judged, certificate = self.problem.certify(point, _SHARE * self.settings.tol)
         self.finite = bool(np.isfinite(certificate.primal))
-        if not self.finite and self.best.point is None:
-            judged, certificate = self.problem.certify(self.problem.cold_point())
+        lost = self.finite and certificate.dual == -np.inf  # dual variables that bound nothing
+        if lost or (not self.finite and self.best.point is None):
+            cold = self.problem.cold_point()
+            cold = Point(judged.w, judged.b, cold.alpha) if lost else cold
+            judged, certificate = self.problem.certify(cold)
         if self.finite or self.best.point is None:
             self.best.take(judged, certificate)
         self.last_check, self.last_told = self.iteration, time.perf_counter()
@@ -308,15 +309,14 @@ class _Run:
 
     def _observe(self) -> None:
         """Look at the present point for those who watch; the run does not depend on it."""
-        started = time.perf_counter()
-        patience = 0.2 if self.callbacks else 1.0
-        quiet = started - self.last_told > max(patience, 20 * self.check_seconds)
+        now = time.perf_counter()
+        quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * self.check_seconds)
         if quiet and np.isfinite(self.state.expected_gap):
             present = self.problem.certify(self.state.point, _SHARE * self.settings.tol)[1]
             kept = self.best.certificate
             self._tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             self.last_told = time.perf_counter()
-            self.check_seconds = self.last_told - started
+            self.check_seconds = self.last_told - now
 
     def _tell(self, certificate: Certificate) -> None:
         record = Record(

@@ -256,7 +256,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_RESCALED": "a count of roundings",
         "_SAFE": "a factor that covers the rounding of a bound",
     },
-    "problems/multinomial_bounds.py": {"_TERM": "a count of roundings"},
+    "problems/multinomial_bounds.py": {"_TERM": "a count of roundings", "_BLOCK": "a buffer"},
     "problems/multiclass_bounds.py": {"_BLOCK": "a buffer"},
     "problems/robust_bounds.py": {
         "_INSIDE": "a factor far above rounding",

@@ -31,6 +31,8 @@ class ExactJoint:
     free_intercept : bool
     scaling : float
         Value of the constant feature behind a penalised intercept; 0 if there is none.
+    middle : ndarray of shape (n_features,) or None
+        A point amid the examples, for prices; any point gives a proof, a good one a better proof.
     """
 
     rows: ExactRows
@@ -40,6 +42,7 @@ class ExactJoint:
     sums: bool
     free_intercept: bool
     scaling: float
+    middle: NDArray[Any] | None = None
 
     def primal(self, w: NDArray[Any], b: NDArray[Any]) -> Bounds:
         """Return P; w has a row per class."""
@@ -80,17 +83,28 @@ class ExactJoint:
         size = dyadic(int(np.abs(residual).sum()), within.exponent)
         if not self.free_intercept or size == 0:
             return DualBound(self._value(within), size, in_range)
-        # A free intercept makes the answer independent of shifts, so prices may be those of the
-        # examples around their middle.
-        with np.errstate(all="ignore"):
-            middle = Scaled.of(np.asarray(self.rows.matrix.mean(axis=0)).ravel())
-        reach = root_above(self.rows.largest_squared_distance(middle) * 4 * primal)
-        price = self._largest_spread(reach) * size / 2
-        values = [self._value(within, middle) - Bounds.exactly(price)]
+        values = [self._priced(within, middle, size, primal) for middle in self._middles()]
         balanced = self._balanced(within, residual)
         if balanced is not None:
             values.append(self._value(balanced))
         return DualBound(max(values, key=lambda value: value.lower), size, in_range)
+
+    def _middles(self) -> list[Scaled]:
+        """Return points amid the examples.
+
+        A free intercept makes the answer independent of shifts, so prices may be those of the
+        examples around any point.
+        """
+        with np.errstate(all="ignore"):
+            mean = np.asarray(self.rows.matrix.mean(axis=0)).ravel()
+        given = np.zeros_like(mean) if self.middle is None else self.middle
+        return [Scaled.of(mean), Scaled.of(given)]
+
+    def _priced(self, beta: Scaled, middle: Scaled, size: Fraction, primal: Fraction) -> Bounds:
+        """Return D(β) less what a residual of this size can be worth around a middle."""
+        reach = root_above(self.rows.largest_squared_distance(middle) * 4 * primal)
+        price = self._largest_spread(reach) * size / 2
+        return self._value(beta, middle) - Bounds.exactly(price)
 
     def _clipped(self, beta: NDArray[Any]) -> tuple[Scaled, bool]:
         """Return β within its range, and whether it was."""

@@ -139,6 +139,7 @@ def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
         sums,
         data.free_intercept,
         data.scaling,
+        data.rows.shift,
     )
 
 

@@ -13,9 +13,17 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
 from widemargin.linalg.cholesky import cholesky
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.multinomial_bounds import dual_error, loss_error, simplex_error
+from widemargin.problems.margins import Bound
+from widemargin.problems.multinomial_bounds import (
+    DualParts,
+    compensated_dual,
+    compensated_losses,
+    loss_error,
+    plain_dual,
+    simplex_error,
+)
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import ACCURACY, Size, growth, half_square_error
+from widemargin.problems.rounding import ACCURACY, Size, half_square_error
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -157,8 +165,12 @@ class MultinomialProblem(OnRows):
 
     def primal_at(self, w: Matrix, b: Vector) -> float:
         """Return P at any weights and intercepts, from above, rounding included."""
-        zeros = Point(w, np.asarray(b, dtype=np.float64), self.cold_point().alpha)
-        return self.certify(zeros)[1].primal
+        b = np.asarray(b, dtype=np.float64) if self.free_intercept else np.zeros(self.classes)
+        loss = compensated_losses(self.rows, self.label, self.cost, w, b)
+        squared = float(np.vdot(w, w))
+        return Bound(
+            0.5 * squared + loss.value, loss.allowance + half_square_error(squared, w.size)
+        ).upper
 
     def gradient_at(self, w: Matrix, b: Vector) -> tuple[Matrix, Vector]:
         """Return the gradient of the objective, to W and to b."""
@@ -234,8 +246,8 @@ class MultinomialProblem(OnRows):
         """Turn any point into a feasible one and compute its certificate from the data.
 
         A is brought onto the simplex of each example and, where intercepts are free, rid of its
-        residual; what rounding leaves of that is priced. One pass over the data; rounding is
-        allowed for by norms, whatever the `accuracy`.
+        residual; what rounding leaves of that is priced. One pass over the data, and one a class in
+        compensated sums where rounding would cost more than `accuracy`.
         """
         k, d = self.classes, self.rows.weights
         duals = self.feasible(point.alpha)
@@ -250,28 +262,38 @@ class MultinomialProblem(OnRows):
             losses += self.core.losses(weights, start, duals, combination, residual, begin, end)
             entropy += self.core.entropy(duals, begin, end)
         own, squared = float(np.vdot(weights, weights)), float(np.vdot(combination, combination))
+        # Both values, and what rounding can be worth.
         size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, d * k)
-        above = loss_error(size, self.cost, point.w, at, off, losses)
-        above += half_square_error(own, d * k)
-        theta = simplex_error(duals[:, :k], self.cost)
-        below = dual_error(size, self.cost, entropy, squared, theta)
-        primal = 0.5 * own + losses
-        if self.free_intercept:
-            error = theta + growth(self.rows.count + 8.0)
-            below += self._price(residual, primal + above, error)
-        proof = Certificate.bounds(primal, above, entropy - 0.5 * squared, below)
+        loss = Bound(losses, loss_error(size, self.cost, point.w, at, off, losses))
+        theta, left = simplex_error(duals[:, :k], self.cost), float(np.abs(residual).sum())
+        parts = plain_dual(size, self.cost, entropy, squared, theta, left)
+        proof = self._proof(own, loss, parts)
+        allowed = accuracy * abs(proof.primal)
+        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+            coefficients = self.coefficients(duals[:, :k])
+            loss = compensated_losses(self.rows, self.label, self.cost, point.w, b)
+            parts = compensated_dual(self.rows, size, coefficients, self.cost, entropy, theta)
+            proof = min(proof, self._proof(own, loss, parts), key=lambda known: known.gap)
         return Point(point.w, b, duals[:, :k]), proof
 
-    def _price(self, residual: Vector, primal: float, error: float) -> float:
+    def _proof(self, squared: float, loss: Bound, dual: DualParts) -> Certificate:
+        """Return the certificate of these parts, the residual of free intercepts priced."""
+        primal = 0.5 * squared + loss.value
+        above = loss.allowance + half_square_error(squared, self.rows.weights * self.classes)
+        below = dual.entropy.allowance + dual.quadratic.allowance
+        if self.free_intercept:
+            below += self._price(dual.residual, primal + above)
+        return Certificate.bounds(primal, above, dual.entropy.value - dual.quadratic.value, below)
+
+    def _price(self, size: float, primal: float) -> float:
         """Bound what a residual can be worth: D(A) minus it is a lower bound on P still.
 
         At the optimum the probabilities of a class sum to its mass m_j, by cost. With R above every
         difference of scores without intercepts, those of j are at least e^(b_j − b_l − R) times
-        those of l, so b_j − b_l ≤ R + log(m_j / m_l), and |b*·r| ≤ ½ (max b* − min b*) ‖r‖₁.
+        those of l, so b_j − b_l ≤ R + log(m_j / m_l), and |b*·r| ≤ ½ (max b* − min b*) ‖r‖₁,
+        and `size` is above ‖r‖₁.
         """
         masses = self.masses
-        # Sums over the examples, relative to what was added up.
-        size = float(np.abs(residual).sum()) + 2.0 * error * float(masses.sum())
         if not masses.min() > 0.0:
             return np.inf
         reach = (float(np.sqrt(self.rows.norms.max())) + 1e-150) * 2.0 * float(np.sqrt(primal))

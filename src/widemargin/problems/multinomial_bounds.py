@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.rows import Rows
+from widemargin.problems.margins import Bound
 from widemargin.problems.rounding import (
     UNDERFLOW,
     Size,
     combination_error,
+    exact_sum,
     growth,
     half_square_error,
     upper_norm,
@@ -19,6 +24,9 @@ Matrix = NDArray[np.float64]
 
 _TERM = 64.0
 """Roundings of one term, its exponentials and logarithms included, at most."""
+
+_BLOCK = 1 << 20
+"""Scores that are held at once."""
 
 
 def loss_error(size: Size, cost: Vector, w: Matrix, b: Vector, off: float, losses: float) -> float:
@@ -40,11 +48,91 @@ def simplex_error(duals: Matrix, cost: Vector) -> float:
     return float(apart.max(initial=0.0)) * (1.0 + 1e-6) + growth(duals.shape[1] + 8.0)
 
 
-def dual_error(size: Size, cost: Vector, entropy: float, squared: float, theta: float) -> float:
-    """Return what D can be below what was computed, the residual apart."""
-    mass, norm = float(cost.sum()), 1.42 * upper_norm(float(cost @ cost), cost.size)
+class DualParts(NamedTuple):
+    """What D is made of, and what each part can be off by."""
+
+    entropy: Bound
+    """−Σ A_ij log(A_ij / c_i)."""
+    quadratic: Bound
+    """½‖W(A)‖²."""
+    residual: float
+    """Above the sum of the sizes of all classes' residuals."""
+
+
+def plain_dual(
+    size: Size, cost: Vector, entropy: float, squared: float, theta: float, residual: float
+) -> DualParts:
+    """Return the parts as they came out of one pass over the data, with errors from norms."""
+    norm = 1.42 * upper_norm(float(cost @ cost), cost.size)
     off = combination_error(size, norm, False, 0.0)
     off += (theta + growth(_TERM)) * norm * size.frobenius * (1.0 + 1e-6)
+    quadratic = Bound(0.5 * squared, half_square_error(squared, size.width, off))
+    # Sums over the examples, relative to what was added up.
+    left = residual + 2.0 * (theta + growth(size.count + 8.0)) * float(cost.sum())
+    return DualParts(_entropy(size, cost, entropy, theta), quadratic, left)
+
+
+def compensated_dual(
+    rows: Rows, size: Size, coefficients: Matrix, cost: Vector, entropy: float, theta: float
+) -> DualParts:
+    """Return the same from compensated sums, a class after the other.
+
+    The coefficients, of shape (k, n), are made of the dual variables of the rivals. Where these add
+    up to less than the cost, that of the own class is what they leave, whatever was rounded there.
+    """
+    share = growth(len(coefficients) + 8.0)
+    rivals = np.maximum(coefficients, 0.0).sum(axis=0)
+    full = rivals * (1.0 + 2.0 * share) > cost
+    squared = left = 0.0
+    for line in coefficients:
+        line = np.ascontiguousarray(line)
+        v = rows.compensated_combination(line)
+        squared += float(v @ v)
+        total, error = exact_sum(line)
+        left += abs(total) * (1.0 + 1e-6) + error
+    norm = upper_norm(float(np.vdot(coefficients, coefficients)), coefficients.size)
+    near = 1.42 * upper_norm(float(cost[full] @ cost[full]), cost.size)
+    off = combination_error(size, norm, True, upper_norm(squared, size.width))
+    off += (1.0 + 1e-6) * (share * norm + theta * near) * size.frobenius
+    left += 2.0 * (share * float(np.abs(coefficients).sum()) + theta * float(cost[full].sum()))
+    quadratic = Bound(0.5 * squared, half_square_error(squared, size.width, off))
+    return DualParts(_entropy(size, cost, entropy, theta), quadratic, left)
+
+
+def _entropy(size: Size, cost: Vector, entropy: float, theta: float) -> Bound:
+    mass = float(cost.sum())
     terms = growth(size.count + 2.0 * _TERM) * (abs(entropy) + mass)
     terms += 2.0 * theta * (abs(entropy) + 2.0 * mass)
-    return terms + half_square_error(squared, size.width, off) + size.count * UNDERFLOW
+    return Bound(entropy, terms + size.count * UNDERFLOW)
+
+
+def compensated_losses(
+    rows: Rows, label: NDArray[np.int32], cost: Vector, w: Matrix, b: Vector
+) -> Bound:
+    """Return Σ c_i ℓ_i from scores in compensated sums."""
+    total = allowance = 0.0
+    weights = [np.ascontiguousarray(v) for v in w]
+    starts = [rows.exact_intercept_here(v, float(c)) for v, c in zip(weights, b, strict=True)]
+    second = 4.0 * growth(rows.longest + 9.0) ** 2
+    # What scores are off by beside their own rounding, all examples and classes alike.
+    fixed = rows.longest * UNDERFLOW + max(
+        second * (upper_norm(float(v @ v), v.size) * rows.frobenius + abs(at[0])) + at[2]
+        for v, at in zip(weights, starts, strict=True)
+    )
+    step = max(1, _BLOCK // len(weights))
+    for begin in range(0, rows.count, step):
+        chosen = np.arange(begin, min(begin + step, rows.count))
+        part, own = rows.take(chosen), label[chosen]
+        scores = np.stack(
+            [part.compensated_scores(v, at[:2]) for v, at in zip(weights, starts, strict=True)],
+            axis=1,
+        )
+        excess = scores - scores[np.arange(chosen.size), own][:, None]
+        top = excess.max(axis=1)
+        losses = top + np.log(np.exp(excess - top[:, None]).sum(axis=1))
+        error = growth(8.0) * np.abs(scores).max(axis=1) + fixed
+        total += float(cost[chosen] @ losses)
+        allowance += 2.0 * float(cost[chosen] @ error)
+    terms = growth(len(weights) + _TERM) * (float(cost.sum()) + total)
+    share = growth(rows.count + 8.0)
+    return Bound(total, (1.0 + 1e-6) * (allowance + terms) + share * total)

@@ -50,10 +50,16 @@ def within(alpha: Vector, weight: Vector) -> Vector:
     """Return dual variables ≥ 0 whose exact sums keep + flip are at most the weights."""
     kept = np.maximum(alpha, 0.0)
     np.minimum(kept, weight, out=kept)
-    total = kept[0] + kept[1]
-    over = (total * (1.0 + growth(4.0)) > weight) & (kept[0] > 0.0) & (kept[1] > 0.0)
-    if over.any():
-        kept[:, over] *= weight[over] / total[over] * _INSIDE
+    both = (kept[0] > 0.0) & (kept[1] > 0.0)
+    if both.any():
+        # On a grid of the weight's last digit, their sum and their difference, which is what an
+        # estimator keeps, are exact.
+        grid = np.spacing(weight[both])
+        pair = kept[:, both]
+        total = pair.sum(axis=0)
+        over = total > weight[both]
+        pair[:, over] *= weight[both][over] / total[over] * _INSIDE
+        kept[:, both] = np.floor(pair / grid) * grid
     return kept
 
 

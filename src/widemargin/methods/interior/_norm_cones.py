@@ -310,8 +310,10 @@ class RoundCone:
         held = 1.0 / (diagonal + factor)
         own = 1.0 + 2.0 * factor * float(c @ (held * c))
         first = -float(c @ (held * right))
-        # own t − c0 λ = first,  2 factor c0 t + (corner − factor) λ = right
-        determinant = own * (corner - factor) + 2.0 * factor * c0 * c0
+        # own t − c0 λ = first,  2 factor c0 t + (corner − factor) λ = right. As c0² = 1 + ‖c‖², the
+        # determinant is a sum of numbers that are not negative.
+        curved = 1.0 + 2.0 * float(c @ (diagonal * held * c))
+        determinant = max(own * corner + factor * curved, 1e-300)
         inner = (first * (corner - factor) + c0 * right_price) / determinant
         price = (own * right_price - 2.0 * factor * c0 * first) / determinant
         return held * (right + 2.0 * factor * inner * c), price

@@ -36,10 +36,7 @@ def solve_simplex_qp(
         system[:side, :side] = gram[np.ix_(support, support)]
         np.einsum("ii->i", system)[:side] += ridge
         system[side, side] = 0.0
-        try:
-            target = np.linalg.solve(system, np.append(offsets[support], 1.0))[:side]
-        except np.linalg.LinAlgError:
-            target = np.linalg.lstsq(system, np.append(offsets[support], 1.0), rcond=None)[0][:side]
+        target = _solved(system, np.append(offsets[support], 1.0))[:side]
         # 2) towards it, as far as the signs allow
         here = alpha[support]
         falling = target < 0.0
@@ -60,3 +57,13 @@ def solve_simplex_qp(
             break
         support = np.append(support, best)
     return alpha
+
+
+def _solved(system: Matrix, right: Vector) -> Vector:
+    """Solve a symmetric system, singular or not; its entries must be finite."""
+    try:
+        return np.linalg.solve(system, right)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(system)
+        kept = np.abs(values) > 1e-15 * float(np.abs(values).max())
+        return np.asarray(vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept]))

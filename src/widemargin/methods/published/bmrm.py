@@ -91,7 +91,10 @@ class _BMRM(ABC):
         primal = problem.primal(state.w, b, scores)
         if primal < state.best_primal:
             state.best_primal, state.best = primal, Point(state.w.copy(), b, state.alpha)
-        # 2) the model's minimiser
+        # 2) the model's minimiser; beyond the range of floating point there is none
+        if not np.isfinite([primal, float(tangent.a @ tangent.a), tangent.offset]).all():
+            state.finished = True
+            return
         self._minimise(state, tangent)
         state.b = b
         state.passes += 2.0
