@@ -237,15 +237,22 @@ def main() -> None:
     parser.add_argument("--cap", type=float, default=CAP_SECONDS, help="CPU seconds of a method")
     parser.add_argument("--list", default="", help="these cells only, e.g. 3,17,44")
     parser.add_argument("--again", action="store_true", help="record again what was recorded")
+    parser.add_argument("--facts", action="store_true", help="renew only what policies may know")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     warm_up()
     listed = [cell_at(options.seed, int(k)) for k in options.list.split(",") if k]
     for cell in listed or cells_of(options.seed, options.cells):
         path = folder() / f"{cell.seed}-{cell.index}.npz"
-        if path.exists() and not options.again:
+        if path.exists() and not (options.again or options.facts):
+            continue
+        if options.facts and not path.exists():
             continue
         X, y = generate(cell)
+        if options.facts:
+            shapes = {k: facts_of(problem_of(cell, X, y, k), cell.tol) for k in places_of(cell)}
+            write(path, shapes, read(path)[1])
+            continue
         facts, found = record(cell, X, y, options.cap)
         write(path, facts, found)
         line = ", ".join(f"{r.method} {r.seconds:.3g} {r.status[:4]}" for r in found)

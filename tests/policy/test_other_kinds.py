@@ -47,12 +47,14 @@ def test_joint_sweeps_give_way_when_newton_is_cheaper() -> None:
     early = leg("block_dual_cd", 0.01 * price, 20, 1.0, 0.9)
     assert JOINT.next(shape, [early], "") is None
     ending = leg("block_dual_cd", price, 20, 1.0, 2e-4)
+    ending.active = 500
     assert JOINT.next(shape, [ending], "") is None
 
 
 def test_a_joint_loan_is_recalled() -> None:
     shape = joint(6_000, 60, 20)
     swept = leg("block_dual_cd", 0.3 * shape.steps(500), 20, 1.0, 0.05)
+    swept.active = 500
     spent = leg("proximal_newton", 3.0 * shape.steps(500), 10, 0.9, 0.8)
     spent.active = 500
     decision = JOINT.next(shape, [swept, spent], "")

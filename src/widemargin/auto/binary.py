@@ -24,8 +24,7 @@ class BinaryPolicy(Contest[BinaryShape]):
 
     def offers(self, shape: BinaryShape, leg: Leg | None = None) -> Sequence[Offer]:
         """Price the second-order methods; from where sweeps have got to, some take fewer steps."""
-        swept = leg is not None and leg.method == self.sweeps and bool(leg.gaps)
-        return prices.offers(shape, leg.gaps[-1] if leg is not None and swept else 1.0)
+        return prices.offers(shape, leg.gaps[-1] if leg is not None and leg.gaps else 1.0)
 
     def sweep(self, shape: BinaryShape) -> float:
         """Price one sweep of coordinate descent over all examples."""

@@ -70,7 +70,7 @@ class Contest(ABC, Generic[Shape]):
     def offers(self, shape: Shape, leg: Leg | None = None) -> Sequence[Offer]:
         """Return the second-order methods that support a shape, cheapest first.
 
-        `leg` is what ran so far of the method that they would take over from, or of themselves.
+        `leg` is what sweeps have done that they would take over from, if they have done anything.
         """
 
     @abstractmethod
@@ -120,7 +120,8 @@ class Contest(ABC, Generic[Shape]):
     def _after_step(self, shape: Shape, legs: Sequence[Leg]) -> Decision | None:
         """Recall a loan that was spent without getting ahead."""
         leg = legs[-1]
-        prices = [o.price for o in self.offers(shape, leg) if o.method == leg.method]
+        before = next((each for each in reversed(legs) if each.method == self.sweeps), None)
+        prices = [o.price for o in self.offers(shape, before) if o.method == leg.method]
         price = max(min(prices, default=0.0), 2.0 * _spent(legs[:-1], leg.method))
         # Second-order steps do not slow down: near the end a few more will do.
         if leg.work < _LOAN * price or leg.gaps[-1] <= 10.0 * shape.tol:
@@ -134,7 +135,7 @@ class Contest(ABC, Generic[Shape]):
     def _after_stall(self, shape: Shape, legs: Sequence[Leg]) -> Decision | None:
         """Go on with a method that has not stalled yet, those for the last digits first."""
         stalled = {leg.method for leg in legs if leg.finished}
-        offers = [offer for offer in self.offers(shape, legs[-1]) if offer.method not in stalled]
+        offers = [offer for offer in self.offers(shape) if offer.method not in stalled]
         words = cause.stalled(legs[-1].method)
         for offer in offers:
             if offer.method in self.last_digits:

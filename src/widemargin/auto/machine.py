@@ -47,6 +47,9 @@ class Machine:
     block_visit, block_class, block_value, dense_block_value : float
         What a visit of block dual descent costs by itself, for each class, and for each stored
         value and class, of sparse and of dense rows.
+    far_block_value : float
+        What such a value costs on top where the weights of all classes do not stay in the
+        second-level cache.
     multinomial_visit : float
         What a visit of multinomial dual descent costs beside products and exponentials.
     rounded_term : float
@@ -199,10 +202,11 @@ class Machine:
     tiled_class_multiply: float = 0.05
     exponential: float = 3.0
     multinomial_visit: float = 250.0
-    block_visit: float = 1000.0
-    block_class: float = 100.0
-    block_value: float = 1.3
-    dense_block_value: float = 0.35
+    block_visit: float = 160.0
+    block_class: float = 13.0
+    block_value: float = 0.31
+    dense_block_value: float = 0.25
+    far_block_value: float = 1.1
     rounded_term: float = 40.0
     scattered_multiply: float = 0.5
     far_multiply: float = 1.3

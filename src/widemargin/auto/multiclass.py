@@ -78,17 +78,16 @@ class MulticlassShape:
     def steps(self, active: int) -> float:
         """Price the Newton steps when so many examples are not at rest.
 
-        Most of them will have two classes tied, more where there are many; but ties are no more
-        than weights.
+        At first all of these have classes tied, and perhaps all classes; at the solution most have
+        two, and ties are no more than weights. Steps are spread evenly between, in logarithms.
         """
-        size = self.size
-        freedoms = int(min(active * (1.0 + 0.25 * (self.classes - 1)), self.side))
+        size, active = self.size, max(1, active)
+        ties = int(math.sqrt(active * min(active, self.side)))
+        freedoms = int(ties * math.sqrt(self.classes - 1.0))
         system = min(
-            tied_work(size, self.classes, active, freedoms),
-            matrix_work(size, freedoms, self.side),
+            tied_work(size, self.classes, ties, freedoms),
+            matrix_work(size, ties, freedoms, self.side),
         )
-        # Near the solution ties are fewer; conjugate gradients take no fewer products for that.
-        system *= 0.5
         if not math.isfinite(system):
             system = iterative_work(size, self.stride)
         return MACHINE.multiclass_steps * (multiclass_step(size, self.stride) + system)

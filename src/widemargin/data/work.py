@@ -76,6 +76,8 @@ class Size:
     def block_sweep(self, stride: int, visits: float | None = None) -> float:
         """Price visits of block dual descent over classes in `stride`, by default to every row."""
         value = MACHINE.dense_block_value if self.dense else MACHINE.block_value
+        if self.weights * stride > MACHINE.near_values:
+            value += MACHINE.far_block_value
         visit = MACHINE.block_visit + (MACHINE.block_class + value * self.mean) * stride
         return visit * (self.rows if visits is None else visits)
 

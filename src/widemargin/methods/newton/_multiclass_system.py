@@ -37,7 +37,7 @@ def newton_direction(
     side = gradient.shape[0] * problem.classes
     size = problem.rows.size
     by_ties = tied_work(size, problem.classes, ties.count, ties.freedoms)
-    by_matrix = matrix_work(size, ties.count, side)
+    by_matrix = matrix_work(size, ties.count, ties.freedoms, side)
     if by_ties < by_matrix:
         problem.meter.add(by_ties)
         return _by_ties(problem, ties, gradient)
@@ -59,11 +59,11 @@ def tied_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
     return work.factor(freedoms) + MACHINE.blas_multiply * freedoms**2 * (size.weights + classes)
 
 
-def matrix_work(size: Size, ties: int, side: int) -> float:
+def matrix_work(size: Size, ties: int, freedoms: int, side: int) -> float:
     """Price `_factorised`; infinite where it cannot serve."""
     if side > MACHINE.largest_multiclass:
         return np.inf
-    return _forming(size, ties) + work.factor(side)
+    return _forming(size, ties, freedoms) + work.factor(side)
 
 
 def iterative_work(size: Size, stride: int) -> float:
@@ -72,11 +72,12 @@ def iterative_work(size: Size, stride: int) -> float:
     return blocks + size.block_product(stride, 2.0 * MACHINE.multiclass_products)
 
 
-def _forming(size: Size, ties: int) -> float:
-    """Price the matrix of all classes, where an example has two classes tied, or three."""
+def _forming(size: Size, ties: int, freedoms: int) -> float:
+    """Price the matrix of all classes: a block for each pair of an example's tied classes."""
     dense = 2.0 * size.mean > size.weights
     multiply = MACHINE.tile_multiply if dense else MACHINE.scattered_multiply
-    return 3.0 * ties * multiply * max(1.0, size.mean) ** 2
+    tied = 1.0 + freedoms / max(1, ties)
+    return 3.0 * ties * tied**2 * multiply * max(1.0, size.mean) ** 2
 
 
 def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
@@ -120,7 +121,8 @@ def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> M
 def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
     k, rows = problem.classes, gradient.shape[0]
     matrix = np.zeros((rows * k, rows * k))
-    for begin, end in problem.rows.pieces(_forming(problem.rows.size, ties.count), ties.count):
+    work_of_all = _forming(problem.rows.size, ties.count, ties.freedoms)
+    for begin, end in problem.rows.pieces(work_of_all, ties.count):
         problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
     matrix.reshape(-1)[:: rows * k + 1].reshape(k, rows)[:, : problem.rows.weights] += 1.0
     # A shift common to all intercepts has no curvature, and no gradient either.
