@@ -29,7 +29,24 @@ except KeyboardInterrupt:
     print("done", flush=True)
 """
 
+# As in a notebook: work goes on in a thread, and its callback hears of Ctrl-C in the main one.
+THREAD = """
+    import threading
+    stop = threading.Event()
+    endless.set_params(callback=lambda name, record: stop.is_set())
+    done = threading.Event()
+    worker = threading.Thread(target=lambda: (endless.fit(X, y), done.set())); worker.start()
+    try:
+        done.wait()
+    except KeyboardInterrupt:
+        stop.set(); done.wait(); raise
+"""
+
 SEARCHES = {
+    "thread": (
+        THREAD.strip(),
+        "assert endless.status_ == ['interrupted'] and endless.score(X, y) > 0.5",
+    ),
     "grid": ("GridSearchCV(endless, {'C': [1.0, 10.0, 100.0]}, cv=5).fit(X, y)", "pass"),
     "scores": ("cross_val_score(endless, X, y, cv=5)", "pass"),
     "LinearSVCCV": (
