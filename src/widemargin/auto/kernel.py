@@ -50,6 +50,14 @@ class KernelPolicy:
         return "newton" if shape.smooth else "proximal_newton"
 
 
+class KernelPairsPolicy(KernelPolicy):
+    """Every pair of classes by working sets."""
+
+    def shape_of(self, problem: Any, tol: float, warm: bool) -> KernelShape:
+        """Count the pairs; their matrices are not factorised."""
+        return KernelShape(0, len(problem.parts), bool(problem.parts[0].loss.smooth))
+
+
 class KernelMulticlassPolicy(KernelPolicy):
     """Pairwise steps have a linear rate, and each row of K is used for a whole block."""
 

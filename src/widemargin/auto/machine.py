@@ -114,6 +114,8 @@ class Machine:
     kernel_block, kernel_steps : int
         Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
         one call read.
+    kernel_work : float
+        Multiplications of one compiled call on the rows of a kernel matrix: some 30 ms.
     kernel_factor : float
         Passes over a kernel matrix, per row, that its eigenvalues and vectors cost.
     most_kept, most_matrices : int
@@ -168,8 +170,9 @@ class Machine:
         which a pass over all of them costs no more than one over a few.
     block_products : int
         Stored values times classes that one call of block descent visits at most.
-    working_set : int
-        Examples in a working set of kernel dual descent.
+    working_set, largest_working_set : int
+        Examples that join a working set of kernel dual descent at a time, and its members at most:
+        their matrix is 16 MB.
     most_lanes : int
         Lanes that one sweep serves: the weights of a feature are one line of cache.
     newton_vectors, proximal_vectors, interior_vectors : float
@@ -248,6 +251,7 @@ class Machine:
     call: float = 2e7
     kernel_block: int = 4_000_000
     kernel_steps: int = 20_000_000
+    kernel_work: float = 3e8
     kernel_factor: float = 4.0
     most_kept: int = 20_000_000
     most_matrices: int = 60_000_000
@@ -284,7 +288,8 @@ class Machine:
     large_weights: int = 200_000
     many_classes: int = 32
     block_products: int = 24_000_000
-    working_set: int = 512
+    working_set: int = 128
+    largest_working_set: int = 2048
     most_lanes: int = 8
     newton_vectors: float = 90.0
     proximal_vectors: float = 15.0

@@ -41,6 +41,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "dual_cd": {
         "binary": "coordinate.dual_cd:DualCD",
         "kernel": "coordinate.kernel:KernelDualCD",
+        "kernel_pairs": "coordinate.kernel_pairs:KernelPairsDualCD",
         "lanes": "coordinate.lanes:LanesDualCD",
         "multinomial": "coordinate.multinomial:MultinomialDualCD",
     },
@@ -110,6 +111,7 @@ POLICIES = {
     "binary": "binary:BinaryPolicy",
     "robust": "robust:RobustPolicy",
     "kernel": "kernel:KernelPolicy",
+    "kernel_pairs": "kernel:KernelPairsPolicy",
     "kernel_multiclass": "kernel:KernelMulticlassPolicy",
     "multiclass": "multiclass:MulticlassPolicy",
     "unpenalised": "unpenalised:UnpenalisedPolicy",

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.rows import no_checkpoint
+from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.data.work import Meter
+from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -157,13 +158,62 @@ class Gram:
         return self._kept.get("all")
 
     @property
+    def source(self) -> core.KernelSource | None:
+        """Makes rows of K in compiled code; None for a callable whose matrix does not fit."""
+        whole = self.whole if callable(self.kernel.name) else self._kept.get("all")
+        kind = "examples" if whole is None else "given"
+        if whole is None and callable(self.kernel.name):
+            return None
+        sources = self._kept.setdefault("sources", {})
+        if kind not in sources:
+            sources[kind] = self._source() if whole is None else core.KernelSource(whole)
+        return sources[kind]
+
+    def _source(self) -> core.KernelSource:
+        exact, kernel = Rows.of(self.X).view, self.kernel
+        sparse = hasattr(self.X, "multiply")
+        with np.errstate(over="ignore"):
+            fast = exact if sparse else Rows.of(self.X.astype(np.float32)).view
+            source = core.KernelSource(
+                exact, fast, kernel.name, kernel.gamma, kernel.degree, kernel.coef0
+            )
+            largest = np.float64(source.largest_square)
+            reach = 4.0 * largest if kernel.name != "poly" else self._largest_power(largest)
+        if not np.isfinite(reach):
+            raise ValueError("the kernel gave numbers that are not finite")
+        return source
+
+    def _largest_power(self, largest: np.float64) -> np.float64:
+        """Bound the entries of a polynomial kernel."""
+        return (self.kernel.gamma * largest + abs(self.kernel.coef0)) ** self.kernel.degree
+
+    @property
+    def fits_single_precision(self) -> bool:
+        """Whether entries computed in single precision have some four digits.
+
+        A distance is a difference of squared norms, whose rounding the exponential multiplies by γ
+        times their size.
+        """
+        if self.kernel.name == "rbf" and self.source is not None and "all" not in self._kept:
+            return bool(4.0 * self.kernel.gamma * self.source.largest_square <= 1000.0)
+        return float(np.abs(self.diagonal).max(initial=0.0)) <= 1e30
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        """Columns of the source that belong to these examples: begins and ends of stretches."""
+        return np.array([0, self.count], dtype=np.int64)
+
+    @property
     def diagonal(self) -> Vector:
         """k(x_i, x_i) of every example."""
         if "diagonal" not in self._kept:
             if "all" in self._kept:
                 diagonal = np.ascontiguousarray(np.diagonal(self._kept["all"]))
-            elif self.kernel.name == "rbf":
-                diagonal = np.ones(self.count)
+            elif not callable(self.kernel.name):
+                diagonal = np.empty(self.count)
+                source = self.source
+                assert source is not None
+                source.diagonal(diagonal)
             else:
                 step = 64
                 diagonal = np.concatenate(
@@ -208,6 +258,8 @@ class Gram:
 
     def multiply(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return K times a vector or a matrix of n rows."""
+        if right.ndim == 1 and "all" not in self._kept and self.source is not None:
+            return self._combine(self.source, right)
         whole = self.whole
         if whole is not None:
             self.checkpoint()
@@ -219,6 +271,22 @@ class Gram:
             places = used[begin : begin + step]
             total += self.rows(places).T @ right[places]
         return total
+
+    def _combine(self, source: core.KernelSource, right: Vector) -> Vector:
+        """Return K u from the examples, a few rows at a time, none of them kept."""
+        used = np.flatnonzero(right).astype(np.int64)
+        total = np.zeros(self.count)
+        work = max(1.0, source.entry_work * self.count)
+        step = max(1, int(MACHINE.kernel_work / work))
+        for begin in range(0, used.size, step):
+            places = used[begin : begin + step]
+            source.combine(self._in_source(places), right[places], self.bounds, total)
+            self.checkpoint()
+        return total
+
+    def _in_source(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where examples are in the source."""
+        return places
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         step = max(1, MACHINE.kernel_block // max(1, self.count))

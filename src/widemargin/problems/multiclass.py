@@ -290,9 +290,9 @@ class MulticlassProblem(OnRows):
         return (1.0 + 1e-6) * 0.5 * (self.classes - 1) * (1.0 + reach) * size
 
 
-def check_rule(multi_class: Any, loss: Any) -> str:
+def check_rule(multi_class: Any, loss: Any, others: tuple[str, ...] = ()) -> str:
     """Return the multiclass rule, or raise an error for ``multi_class``."""
-    rules = ("ovr", *RULES)
+    rules = ("ovr", *others, *RULES)
     if not isinstance(multi_class, str) or multi_class not in rules:
         names = ", ".join(map(repr, rules))
         raise ValueError(f"multi_class must be one of {names}; got {multi_class!r}")

@@ -1,15 +1,17 @@
-"""Dual descent for kernels: two coordinates at a time, one without an intercept.
+"""Dual descent for kernels by working sets, as LIBSVM, SVMlight and ThunderSVM have it.
 
-Where all of K is at hand, each step looks at all examples for the pair that promises most. Else it
-takes the rows of K of the few hundred examples that violate the optimality conditions most,
-descends inside them, and adds the change to all scores by one product: nearly all the work is in
-blocks, and rows of K are asked for a block at a time.
+A working set is made of the examples that violate optimality most and of all that are free between
+their bounds. Two dual variables at a time, one without an intercept, descend inside it; then the
+change is carried to all slacks y − K u. Rows of K are computed in blocks and kept in single
+precision; they steer the descent and never reach a certificate. Where the certificate does not
+confirm what they promise, the slacks are computed anew in double precision and descent goes on from
+there, as iterative refinement does; if that is not enough, with rows in double precision.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +24,34 @@ from widemargin.problems.kernel import KernelProblem
 
 Vector = NDArray[np.float64]
 
-_REFRESH = 50
-"""Steps after which the scores are computed from α again."""
+_MARGIN = 0.9
+"""Share of the tolerance that is aimed at: rounding in the estimate must not cost a certificate."""
+_INSIDE = 0.1
+"""Share of the violation that descent inside a working set leaves."""
 
 
 @dataclass(eq=False)
 class KernelDualCDState(State):
-    """Dual variables and the scores K(yα) that follow from them."""
+    """A compiled descent, and how far its estimates have been trusted."""
 
     problem: KernelProblem
-    alpha: Vector
-    scores: Vector
-    shift: Vector
-    upper: Vector
-    chosen: NDArray[np.int64]
-    b: float
-    steps: int = 0
+    descent: Any
+    target: float
+    exact: bool
+    refreshed: int = 0
+
+    @property
+    def u(self) -> Vector:
+        """The dual variables times the labels."""
+        u = np.empty(self.problem.gram.count)
+        self.descent.values(u)
+        return u
 
     @property
     def point(self) -> Point:
         """The current point."""
-        return Point(self.problem.y * self.alpha, self.b, self.alpha)
+        u = self.u
+        return Point(u, float(self.descent.intercept), self.problem.y * u)
 
 
 class KernelDualCD:
@@ -64,117 +73,75 @@ class KernelDualCD:
         self, problem: KernelProblem, warm: Point | None, settings: Settings
     ) -> KernelDualCDState:
         """Start at α = 0 or at the warm dual variables."""
-        point = problem.cold_point() if warm is None else warm
-        alpha = problem.feasible(np.asarray(point.alpha, dtype=np.float64))
-        cost = problem.cost
-        shift = np.zeros_like(cost)
-        upper = problem.loss.upper(cost)
-        if problem.loss.dual_quadratic:
-            np.divide(problem.loss.dual_quadratic, cost, out=shift, where=cost > 0.0)
-        return KernelDualCDState(
-            problem,
-            alpha,
-            problem.image(alpha)[1],
-            shift,
-            np.full_like(cost, np.inf) if upper is None else upper,
-            np.zeros(0, dtype=np.int64),
-            float(point.b),
+        exact = not problem.gram.fits_single_precision
+        state = KernelDualCDState(
+            problem, _descent_of(problem, exact), _MARGIN * settings.tol, exact
         )
+        if warm is not None:
+            u, scores = problem.image(problem.feasible(np.asarray(warm.alpha, dtype=np.float64)))
+            state.descent.place(u, scores)
+        return state
 
     def advance(self, state: KernelDualCDState) -> None:
-        """Choose a working set, descend inside it, and carry its change to all scores."""
-        problem = state.problem
-        y = problem.y
-        gradient = y * state.scores + state.shift * state.alpha - 1.0
-        state.steps += 1
-        if problem.gram.whole is not None:
-            self._descend_everywhere(state, gradient)
-            return
-        # 1) half of the set is new, half stays from the last step
-        places, violation = self._choose(state, gradient)
-        if places.size == 0:
-            state.finished = True
-            return
-        rows = problem.gram.rows(places)
-        block = np.ascontiguousarray(rows[:, places])
-        # 2) descend inside it, to a tenth of what is wrong outside
-        alpha, inside = state.alpha[places], gradient[places]
-        working = core.WorkingSet(block, y[places], state.shift[places], state.upper[places])
-        working.descend(alpha, inside, problem.free_intercept, 0.1 * violation, 100 * places.size)
-        # 3) all scores
-        change = y[places] * (alpha - state.alpha[places])
-        state.finished = not change.any()
-        state.alpha[places] = alpha
-        state.scores += change @ rows
-        state.chosen = places
-        state.passes += places.size / problem.gram.count
-        if state.steps % _REFRESH == 0:
-            state.scores = problem.image(state.alpha)[1]
-        self._judge(state)
-
-    def _descend_everywhere(self, state: KernelDualCDState, gradient: Vector) -> None:
-        """Descend with all of K at hand; the scores come out of the gradient."""
-        problem = state.problem
-        n, whole = problem.gram.count, problem.gram.whole
-        assert whole is not None
-        alpha = state.alpha.copy()
-        steps = max(200, MACHINE.kernel_steps // max(1, n))
-        everyone = core.WorkingSet(whole, problem.y, state.shift, state.upper)
-        violation = everyone.descend(alpha, gradient, problem.free_intercept, 1e-10, steps)
-        state.finished = np.array_equal(alpha, state.alpha) or violation <= 1e-10
-        state.alpha = alpha
-        state.passes += 2.0 * steps / n
-        if state.steps % _REFRESH == 0 or state.finished:
-            state.scores = problem.image(alpha)[1]
-        else:
-            state.scores = problem.y * (gradient - state.shift * alpha + 1.0)
-        self._judge(state)
-
-    def _choose(
-        self, state: KernelDualCDState, gradient: Vector
-    ) -> tuple[NDArray[np.int64], float]:
-        problem = state.problem
-        y, alpha = problem.y, state.alpha
-        rises = (alpha < state.upper) & (problem.cost > 0.0)
-        falls = alpha > 0.0
-        size = min(MACHINE.working_set, problem.gram.count)
-        kept = state.chosen[: size // 2] if state.chosen.size >= size else state.chosen[:0]
-        if not problem.free_intercept:
-            wrong = np.where(gradient < 0.0, rises, falls) * np.abs(gradient)
-            order = np.argpartition(-wrong, min(size, wrong.size) - 1)[:size]
-            order = order[np.argsort(-wrong[order], kind="stable")]
-            order = order[wrong[order] > 0.0]
-            fresh = order[~np.isin(order, kept)][: size - kept.size]
-            return np.concatenate([fresh, kept]).astype(np.int64), float(wrong.max(initial=0.0))
-        value = -y * gradient
-        up = np.where(y > 0.0, rises, falls)
-        down = np.where(y > 0.0, falls, rises)
-        if not up.any() or not down.any():
-            return np.zeros(0, dtype=np.int64), 0.0
-        half = size // 2
-        highest = np.argsort(-np.where(up, value, -np.inf), kind="stable")[:half]
-        lowest = np.argsort(np.where(down, value, np.inf), kind="stable")[:half]
-        violation = float(value[highest[0]] - value[lowest[0]])
-        if violation <= 0.0:
-            return np.zeros(0, dtype=np.int64), 0.0
-        # Alternately from both ends, so that a short list has both kinds.
-        mixed = np.column_stack([highest, lowest]).ravel()
-        mixed = mixed[np.where(np.arange(mixed.size) % 2 == 0, up[mixed], down[mixed])]
-        _, first = np.unique(mixed, return_index=True)
-        order = mixed[np.sort(first)]
-        fresh = order[~np.isin(order, kept)][: max(2, size - kept.size)]
-        # The worst pair is always in.
-        must = np.array([highest[0], lowest[0]])
-        return np.unique(np.concatenate([must, fresh, kept])).astype(np.int64), violation
-
-    def _judge(self, state: KernelDualCDState) -> None:
-        problem = state.problem
-        if problem.free_intercept:
-            state.b = problem.loss.best_intercept(problem.y, problem.cost, state.scores, state.b)
-        quadratic = float((problem.y * state.alpha) @ state.scores)
-        primal = 0.5 * quadratic + problem.loss.total(
-            problem.y, problem.cost, state.scores, state.b
-        )
-        gap = primal - problem.loss.dual_total(state.alpha, problem.cost) + 0.5 * quadratic
+        """Take working sets until the gap is estimated to be closed, or for one compiled call."""
+        if state.expected_gap <= state.target:
+            # The certificate has not confirmed it.
+            self._refresh(state)
+        gap, primal, work, stuck = _call(state)
+        count = state.problem.gram.count
+        state.passes += work / max(1, count * count)
+        state.problem.gram.checkpoint()
         state.expected_gap = max(gap, 0.0) / primal if primal > 0.0 else np.inf
-        state.active = int(np.count_nonzero(state.alpha))
+        state.active = int(np.count_nonzero(state.u))
+        if stuck and state.expected_gap > state.target:
+            state.finished = state.exact and state.refreshed > 0
+            self._refresh(state)
+
+    def _refresh(self, state: KernelDualCDState) -> None:
+        """Compute the slacks from α again; the second time, go over to double precision."""
+        problem = state.problem
+        u = state.u
+        if state.refreshed > 0 and not state.exact:
+            state.exact = True
+            state.descent = _descent_of(problem, True)
+        state.refreshed += 1
+        state.target *= 0.5 if state.expected_gap <= state.target else 1.0
+        state.descent.place(u, problem.image(problem.y * u)[1])
+
+
+def _descent_of(problem: KernelProblem, exact: bool) -> Any:
+    """Return a compiled descent at α = 0."""
+    cost = problem.cost
+    shift = np.zeros_like(cost)
+    upper = problem.loss.upper(cost)
+    if problem.loss.dual_quadratic:
+        np.divide(problem.loss.dual_quadratic, cost, out=shift, where=cost > 0.0)
+    if upper is None:
+        upper = np.where(cost > 0.0, np.inf, 0.0)
+    kind = core.ExactKernelDescent if exact else core.KernelDescent
+    # The matrix of a working set comes out of the same memory.
+    side = min(problem.gram.count, MACHINE.largest_working_set)
+    room = max(problem.gram.memory - (8.0 if exact else 4.0) * side * side, 0.0)
+    return kind(
+        problem.y,
+        upper,
+        shift,
+        problem.gram.diagonal,
+        problem.free_intercept,
+        (MACHINE.working_set, MACHINE.largest_working_set, _INSIDE),
+        room,
+    )
+
+
+def _call(state: KernelDualCDState) -> tuple[float, float, float, bool]:
+    """Advance by one compiled call; rows that only Python can compute are handed in."""
+    gram = state.problem.gram
+    source = gram.source
+    if source is not None:
+        result: tuple[float, float, float, bool] = state.descent.advance(
+            source, gram.bounds, state.target, MACHINE.kernel_work
+        )
+        return result
+    wanted = np.array(state.descent.choose(), dtype=np.int64)
+    result = state.descent.descend(gram.rows(wanted))
+    return result
