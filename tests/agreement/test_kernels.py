@@ -135,7 +135,7 @@ def test_the_false_of_numpy_is_false() -> None:
         ({"loss": "logistic"}, "loss must be"),
         ({"multi_class": "crammer_singer", "loss": "squared_hinge"}, "needs loss='hinge'"),
         ({"multi_class": "weston_watkins", "fit_intercept": True}, "has no intercepts"),
-        ({"multi_class": "ovo"}, "multi_class must be one of"),
+        ({"multi_class": "one"}, "multi_class must be one of"),
         ({"solver": "frank_wolfe"}, "does not support kernel problems"),
         ({"solver": "dual_of_dual"}, "supports the loss 'squared_hinge'"),
         ({"gamma": -1.0}, "gamma must be"),

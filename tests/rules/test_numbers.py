@@ -111,7 +111,12 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "unit roundoffs",
         "_DRIFT": "a share of the tolerance",
     },
-    "methods/coordinate/kernel.py": {"_REFRESH": "additions whose rounding adds up"},
+    "methods/coordinate/_kernel_descent.py": {
+        "_MARGIN": "a share of the tolerance",
+        "_ALL_DIGITS": "below the rounding of a sum",
+        "_INSIDE": "a share of the violation",
+    },
+    "methods/coordinate/kernel_pairs.py": {"_MOST_ROUNDS": "halvings of the tolerance"},
     "methods/coordinate/lanes.py": {
         "_NEGLIGIBLE": "a share of the gap that is allowed",
         "_MOST_NARROW": "sweeps without a look at every example",

@@ -175,7 +175,7 @@ class Gram:
         with np.errstate(over="ignore"):
             fast = exact if sparse else Rows.of(self.X.astype(np.float32)).view
             source = core.KernelSource(
-                exact, fast, kernel.name, kernel.gamma, kernel.degree, kernel.coef0
+                exact, fast, str(kernel.name), kernel.gamma, kernel.degree, kernel.coef0
             )
             largest = np.float64(source.largest_square)
             reach = 4.0 * largest if kernel.name != "poly" else self._largest_power(largest)

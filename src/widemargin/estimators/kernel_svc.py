@@ -69,8 +69,8 @@ class KernelSVC(CertifiedClassifier):
         "pairwise_frank_wolfe".
     memory : float, default=1000
         Megabytes of the kernel matrix to keep, as ``cache_size`` of `sklearn.svm.SVC`. Rows are
-        computed on demand, and the most recently used ones are kept in single precision. One-vs-rest
-        and the joint problems compute the whole matrix once if it fits.
+        computed on demand, and the most recently used ones are kept in single precision. Several
+        one-vs-rest problems and the joint ones compute the whole matrix once if it fits.
     max_iter : int, default=10000
     time_limit : float, optional
         Time limit in seconds, per problem.

@@ -9,9 +9,12 @@ import numpy as np
 
 from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings, State
-from widemargin.methods.coordinate.kernel import KernelDualCD
+from widemargin.methods.coordinate._kernel_descent import begin, go_on, refusal
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel_pairs import KernelPairsProblem
+
+_MOST_ROUNDS = 6
+"""Rounds over all pairs after which estimates that no certificate confirms are given up."""
 
 
 @dataclass(eq=False)
@@ -43,7 +46,7 @@ class KernelPairsDualCD:
 
     def refuses(self, problem: KernelPairsProblem) -> str | None:
         """Support what binary kernel problems do."""
-        return KernelDualCD().refuses(problem.parts[0])
+        return refusal(problem.parts[0])
 
     def start(
         self, problem: KernelPairsProblem, warm: Point | None, settings: Settings
@@ -63,15 +66,14 @@ class KernelPairsDualCD:
         """Solve pairs one after the other, for about one compiled call's work."""
         if state.turn == len(state.points):  # the certificate has not confirmed the estimates
             state.turn, state.rounds = 0, state.rounds + 1
-        method, work = KernelDualCD(), 0.0
+        work = 0.0
         while state.turn < len(state.points) and work < MACHINE.kernel_work:
             part = state.problem.parts[state.turn]
             if state.inner is None:
-                settings = Settings(state.settings.tol * 0.5 ** max(0, state.rounds - 1), 0)
                 warm = state.points[state.turn] if state.rounds else None
-                state.inner = method.start(part, warm, settings)
+                state.inner = begin(part, warm, state.settings.tol * 0.5**state.rounds)
             inner, before = state.inner, state.inner.passes
-            method.advance(inner)
+            go_on(inner)
             work += (inner.passes - before) * part.gram.count**2
             state.gaps[state.turn] = inner.expected_gap
             if inner.expected_gap <= inner.target or inner.finished:
@@ -81,4 +83,4 @@ class KernelPairsDualCD:
         state.passes = state.rounds + state.turn / len(state.points)
         state.expected_gap = max(state.gaps) if done else np.inf
         state.active = sum(int(np.count_nonzero(point.alpha)) for point in state.points)
-        state.finished = done and state.rounds > 6
+        state.finished = done and state.rounds >= _MOST_ROUNDS
