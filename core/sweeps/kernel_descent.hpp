@@ -93,7 +93,7 @@ class KernelDescent {
   double descend() {
     const auto size = static_cast<std::int64_t>(set_.size());
     fill_set(size);
-// Bounded, so that a call comes back soon.
+    // Bounded, so that a call comes back soon.
     const std::int64_t most = std::min(200 * size, 50'000'000 / size);
     const std::int64_t steps = inner_.descend(box_.equality, 1e-12, sizes_.share, most);
     std::vector<std::int64_t> moved;
