@@ -171,8 +171,8 @@ class Machine:
     block_products : int
         Stored values times classes that one call of block descent visits at most.
     working_set, largest_working_set : int
-        Examples that join a working set of kernel dual descent at a time, and its members at most:
-        their matrix is 16 MB.
+        Examples that join a working set of kernel dual descent at a time at most, where there are
+        many, and its members at most: their matrix is 16 MB.
     most_lanes : int
         Lanes that one sweep serves: the weights of a feature are one line of cache.
     newton_vectors, proximal_vectors, interior_vectors : float

@@ -69,6 +69,8 @@ class KernelProblem(OfMargins, OnKernel):
         """
         alpha = self.feasible(np.asarray(point.alpha, dtype=np.float64))
         w = np.asarray(point.w, dtype=np.float64)
+        if np.array_equal(w, self.y * point.alpha):
+            w = self.y * alpha  # weights of dual variables stay so, and one product serves both
         b, proof = self._judged(w, float(point.b), alpha, Products(self.gram))
         allowed = accuracy * abs(proof.primal)
         if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:

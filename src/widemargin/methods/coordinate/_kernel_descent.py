@@ -118,7 +118,9 @@ def _descent_of(problem: KernelProblem, exact: bool) -> Any:
         upper = np.where(cost > 0.0, np.inf, 0.0)
     kind = core.ExactKernelDescent if exact else core.KernelDescent
     # The matrix of a working set comes out of the same memory.
-    side = min(problem.gram.count, MACHINE.largest_working_set)
+    count = problem.gram.count
+    side = min(count, MACHINE.largest_working_set)
+    fresh = max(MACHINE.working_set // 4, min(MACHINE.working_set, count // 32))
     room = max(problem.gram.memory - (8.0 if exact else 4.0) * side * side, 0.0)
     return kind(
         problem.y,
@@ -126,7 +128,7 @@ def _descent_of(problem: KernelProblem, exact: bool) -> Any:
         shift,
         problem.gram.diagonal,
         problem.free_intercept,
-        (MACHINE.working_set, MACHINE.largest_working_set, _INSIDE),
+        (fresh, MACHINE.largest_working_set, _INSIDE),
         room,
     )
 
