@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from tests.fuzz.certificates import case
 
-from widemargin import LinearSVC, verify_exactly
+from widemargin import LinearSVC, RobustSVC, verify_exactly
+from widemargin.exact.rest import solved_in_integers
 from widemargin.methods.interior._norm_cones import RoundCone
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.robust_bounds import within
@@ -76,3 +77,24 @@ def test_the_round_cone_far_out() -> None:
     dw, price = cone.solve_with(np.zeros(2), 0.0, np.ones(2), 1.0)
     assert np.isfinite(dw).all()
     assert np.isfinite(price)
+
+
+def test_dual_variables_at_rest() -> None:
+    """At radius zero the judge scaled dual variables down to nothing, and proved nothing."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(9, 2)), np.array([0, 1, 0, 1, 1, 0, 1, 0, 1])
+    model = RobustSVC(radius=0.0, solver="interior_point", tol=1e-6).fit(X, y)
+    report = verify_exactly(model, X, y)
+    assert report
+    assert 0.0 < report.problems[0].relative_gap <= 1e-6
+
+
+def test_systems_in_whole_numbers() -> None:
+    matrix = np.array([[0, 2, 1], [3, -1, 4], [2, 2, 2**80]], dtype=object)
+    x = np.array([5, -7, 11], dtype=object)
+    found = solved_in_integers(matrix, matrix @ x)
+    assert found is not None
+    numerators, determinant = found
+    assert determinant > 0
+    assert (numerators == determinant * x).all()
+    assert solved_in_integers(np.array([[1, 2], [2, 4]], dtype=object), x[:2]) is None

@@ -77,6 +77,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/validation.py": {"_MOST_FEATURES": "the addresses that processors have"},
     "exact/balls.py": {"_PRECISION": "digits that the documentation promises"},
+    "exact/rest.py": {"_MOST_WEIGHTS": "a bound on the judge's memory and time"},
     "exact/losses.py": {"_MORE_BITS": "digits that nobody can run out of"},
     "estimators/worst_case.py": {"_FAR": "a share of a supremum that is not attained"},
     "linalg/blas.py": {"_WORKSPACE": "a buffer of OpenBLAS"},

@@ -21,6 +21,7 @@ from widemargin.exact.integers import (
     root_below,
 )
 from widemargin.exact.losses import slack
+from widemargin.exact.rest import gain_at_rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,10 @@ class ExactRobust:
         signs = np.stack([self.y, -self.y])
         total = int((pair.values * signs).sum())
         residual = abs(dyadic(total, pair.exponent))
+        if self.radius == 0.0 and self.l2 == 0.0:
+            kept = Scaled(pair.values[0], pair.exponent)
+            gain = gain_at_rest(self.rows.matrix, self.y, kept, self.weight, self.free_intercept)
+            return DualBound(Bounds.exactly(gain), residual, in_range)
         if self.free_intercept and total:
             heavy = (signs == (1 if total > 0 else -1)).ravel()
             room = np.where(heavy, pair.values.ravel(), 0)

@@ -268,8 +268,9 @@ class RobustProblem(OnRows):
             )
         residual = residual_of(alpha, self.y) if self.free_intercept else 0.0
         for factor in (1.0, 1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-6):
-            inside = alpha if factor == 1.0 else factor * alpha
-            dual = dual_bound(inside, factor * v, self.ball, self.scale, compensated)
+            inside = alpha if factor == 1.0 else within(factor * alpha, self.weight)
+            fresh = compensated and factor == 1.0
+            dual = dual_bound(inside, factor * v, self.ball, self.scale, (compensated, fresh))
             if dual.value > -np.inf:
                 break
         price = 0.0

@@ -52,13 +52,13 @@ def within(alpha: Vector, weight: Vector) -> Vector:
     np.minimum(kept, weight, out=kept)
     both = (kept[0] > 0.0) & (kept[1] > 0.0)
     if both.any():
-        # On a grid of the weight's last digit, their sum and their difference, which is what an
-        # estimator keeps, are exact.
-        grid = np.spacing(weight[both])
         pair = kept[:, both]
         total = pair.sum(axis=0)
-        over = total > weight[both]
+        over = total * (1.0 + growth(4.0)) > weight[both]
         pair[:, over] *= weight[both][over] / total[over] * _INSIDE
+        # On a grid of the larger one's last digits, their sum and their difference, which is what
+        # an estimator keeps, are exact.
+        grid = 2.0 * np.spacing(pair.max(axis=0))
         kept[:, both] = np.floor(pair / grid) * grid
     return kept
 
@@ -75,15 +75,21 @@ def losses_bound(
     return Bound(ball.radius * price + total, allowance + growth(size.count + 16.0) * total)
 
 
-def dual_bound(alpha: Vector, v: Vector, ball: Ball, size: Size, compensated: bool) -> Bound:
+def dual_bound(
+    alpha: Vector, v: Vector, ball: Ball, size: Size, product: tuple[bool, bool]
+) -> Bound:
     """Return D at dual variables within their ranges, but for the residual of an intercept.
 
-    Without a penalty, dual variables that are not feasible bound nothing.
+    `product` says of v whether it is a compensated sum, and whether it is of just these dual
+    variables; otherwise they were scaled, as v was, and put on a grid. Without a penalty, dual
+    variables that are not feasible bound nothing.
     """
     gain = float(alpha.sum())
     mass = upper_norm(float(np.vdot(alpha, alpha)), alpha.size) * 1.42
     own = upper_norm(float(v @ v), v.size)
-    off = combination_error(size, mass, compensated, own)
+    off = combination_error(size, mass, product[0], own)
+    if not product[1]:
+        off += growth(16.0) * mass * size.frobenius
     below = growth(alpha.size + 8.0) * gain
     flipped = ball.label_cost * float(alpha[1].sum()) * (1.0 + growth(alpha.size + 8.0))
     left = ball.radius - flipped

@@ -1,7 +1,8 @@
 // A libFuzzer target: any bytes are LIBSVM text that is read into valid rows, or refused with a
 // place that exists, and never a byte beyond their end. What is read does not depend on the
-// threads, and reads the same after writing. The first byte chooses the options. Built and run by
-// .ci/libfuzzer.
+// threads, and reads the same after writing. The first byte chooses the options. Threads take a
+// hundred times as long to start as such a text to read, so only some inputs are read by two. Built
+// and run by .ci/libfuzzer.
 //
 // Model files are read by Python and numpy alone; `python -m tests.fuzz files` attacks those.
 #include <algorithm>
@@ -74,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   try {
     const auto any = read(text, options, 1);
     std::visit([](const auto& data) { check_rows(data); }, any);
-    const auto again = read(text, options, 2);
+    const auto again = read(text, options, size % 64 == 1 ? 2 : 1);
     require(any.index() == again.index());
     wm::SvmlightOptions plain;
     plain.base = wm::IndexBase::zero;
