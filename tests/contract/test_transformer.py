@@ -19,7 +19,14 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from widemargin import LinearSVC, LinearSVCCV, LogisticRegression, LogisticRegressionCV
+from widemargin import (
+    LinearSVC,
+    LinearSVCCV,
+    LogisticRegression,
+    LogisticRegressionCV,
+    verify_exactly,
+    worst_case,
+)
 from widemargin.model_io import save_model
 
 CS = [0.01, 0.1, 1.0]
@@ -196,3 +203,14 @@ def test_refused(tmp_path: Path) -> None:
         LogisticRegressionCV(transformer=StandardScaler(), refit=False).fit(X, y)
     with pytest.raises(TypeError, match="has a transformer before them"):
         save_model(LinearSVCCV(Cs=CS, transformer=StandardScaler()).fit(X, y), tmp_path / "x")
+
+
+def test_what_judges_a_model_sees_what_the_weights_see() -> None:
+    X, y = data()
+    model = LinearSVCCV(Cs=CS, transformer=StandardScaler()).fit(X, y)
+    Z = model.transformer_.transform(X)
+    plain = LinearSVC(C=model.C_).fit(Z, y)
+    plain.coef_, plain.intercept_ = model.coef_, model.intercept_
+    found, expected = (worst_case(m, A, y, radius=0.1) for m, A in ((model, X), (plain, Z)))
+    assert str(found) == str(expected)
+    assert verify_exactly(model, X, y)

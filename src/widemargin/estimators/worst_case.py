@@ -156,6 +156,8 @@ def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
         for _, step in model.steps[:-1]:
             X = X if step is None or step == "passthrough" else step.transform(X)
         model = model.steps[-1][1]
+    if hasattr(model, "transformer_"):
+        X = model.transformer_.transform(X)
     return (model.to_estimator() if hasattr(model, "to_estimator") else model), X
 
 

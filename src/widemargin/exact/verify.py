@@ -75,6 +75,8 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     about = model._description()
     if about["C"] is None and not hasattr(model, "flip_coef_"):
         raise ValueError("a model without a penalty cannot be checked exactly")
+    if hasattr(model, "transformer_"):
+        X = model.transformer_.transform(X)
     data = TrainingSet.of(
         X,
         y,
