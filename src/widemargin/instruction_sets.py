@@ -1,4 +1,4 @@
-"""Choose the compiled kernels that this CPU runs fastest.
+"""Choose the build of the core that this CPU runs fastest.
 
 The core is built once for any CPU of the architecture (``baseline``) and, on x86-64, once more for
 AVX2 and FMA (``avx2``). The best one that the CPU has is imported. Set the environment variable
@@ -60,7 +60,7 @@ else:
 
 
 def instruction_set_in_use() -> str:
-    """Return the name of the kernels that were chosen at import.
+    """Return the name of the instruction set that was chosen at import.
 
     Returns
     -------

@@ -19,10 +19,9 @@ class Interrupt:
     Attributes
     ----------
     requested : bool
-        Whether somebody asked to stop.
+        Whether a stop was requested.
     signalled : bool
-        Whether that was Ctrl-C: who started the work then raises KeyboardInterrupt once what was
-        reached is kept.
+        Whether by Ctrl-C: the caller then keeps what was reached and raises KeyboardInterrupt.
     """
 
     def __init__(self) -> None:

@@ -308,7 +308,7 @@ class _Run:
         return self.best.certificate.relative_gap <= self.settings.tol
 
     def _observe(self) -> None:
-        """Look at the present point for those who watch; the run does not depend on it."""
+        """Report the present point to callbacks; the run does not depend on it."""
         now = time.perf_counter()
         quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * self.check_seconds)
         if quiet and np.isfinite(self.state.expected_gap):

@@ -31,7 +31,8 @@ def methods_in(text: str) -> set[str]:
                 isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "name"
                 for item in node.body
             )
-            if "advance" in own or bases & found or (named and bases & shared):
+            part = (named or "start" in own) and bases & shared
+            if "advance" in own or bases & found or part:
                 found.add(node.name)
     return found
 

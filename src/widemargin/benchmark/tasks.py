@@ -79,7 +79,7 @@ class Task:
 
     @property
     def signs(self) -> NDArray[np.float64]:
-        """The labels ±1 of a binary problem: the last class against the rest."""
+        """The labels ±1 of a binary problem: the last class against the others."""
         return np.where(self.examples.y == self.classes[-1], 1.0, -1.0)
 
     def primal(self, w: NDArray[np.float64], b: float = 0.0) -> float:

@@ -140,7 +140,7 @@ def _first_line(path: PathLike) -> tuple[int, str]:
 
 
 def _checked(layout: _Layout, wanted: list[int], codes: dict[str, int]) -> NDArray[np.float64]:
-    """Return the wanted columns, or refuse the file with the line and column at fault."""
+    """Return the wanted columns; errors name the line and column at fault."""
     cells = _numbers(layout, wanted, codes)
     unusable = cells is None or any(_is_number(text) or not text for text in codes)
     if unusable or _has_controls(layout.path):

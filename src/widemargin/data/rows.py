@@ -130,7 +130,7 @@ class Rows:
         return float(np.sqrt(squared) * (1.0 + 1e-6))
 
     def forget_norms(self) -> None:
-        """Let the memory of the norms go; who asks for them again has them computed again."""
+        """Free the memory of the norms; they are recomputed on demand."""
         self._kept.pop("norms", None)
 
     def is_finite(self) -> bool:
@@ -302,13 +302,6 @@ class Rows:
         if self.shift is None:
             return b
         high, low = core.compensated_dot(-w, self.shift, b)
-        return high + low
-
-    def own_intercept(self, w: Vector, b: float) -> float:
-        """Undo `given_intercept`."""
-        if self.shift is None:
-            return b
-        high, low = core.compensated_dot(w, self.shift, b)
         return high + low
 
     def compensated_scores(self, w: Vector, b: tuple[float, float]) -> Vector:

@@ -16,7 +16,7 @@ _SAMPLE = 1000
 
 
 def refuse_what_is_no_kernel(gram: Gram, rounding: float, what: str = "the kernel") -> None:
-    """Refuse K, by one sentence, unless it is symmetric and positive semidefinite.
+    """Raise an error unless K is symmetric and positive semidefinite.
 
     A kernel whose formula says so is not tested. A matrix that fits into the memory is tested as a
     whole, which takes its memory once more; else the matrix of 1000 random examples is.

@@ -112,7 +112,7 @@ def column_names(X: Any, y: Any, names: Sequence[str] | None) -> list[str]:
 
 
 def fail(path: PathLike, reason: str, line: int | None = None, column: int = 1) -> NoReturn:
-    """Refuse a file; columns are cells here, counted from 1."""
+    """Raise an error about a file; columns are cells here, counted from 1."""
     at = None if line is None else column
     raise DataFormatError(reason, path=os.fspath(path), line=line, column=at)
 

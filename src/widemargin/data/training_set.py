@@ -124,7 +124,7 @@ class TrainingSet:
         return replace(self, C=C, cost=cost)
 
     def signs(self, positive: int) -> Vector:
-        """Return the labels of one class against the rest, +1 and −1."""
+        """Return the one-vs-rest labels of a class, +1 and −1."""
         return np.where(self.codes == positive, 1.0, -1.0)
 
     def costs_of(self, subset: NDArray[np.int64]) -> Vector:
@@ -302,7 +302,7 @@ def _class_weights(
 
 
 def _check_every_class(classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> None:
-    """Refuse costs that leave a class without any example."""
+    """Raise an error if the costs leave a class without any example."""
     for place, label in enumerate(classes):
         if not cost[codes == place].any():
             raise ValueError(f"every example of class {plain(label)!r} has weight zero")

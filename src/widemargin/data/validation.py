@@ -77,7 +77,7 @@ def _refuse(X: Any, rows: Rows, estimator_name: str | None) -> NoReturn:
 
 
 def check_consistent(X: Any) -> None:
-    """Refuse a sparse matrix whose pointers or indices lead outside of it; one pass over them.
+    """Raise an error if pointers or indices of a sparse matrix are out of range, in one pass.
 
     Nothing else does: scipy and scikit-learn take them on trust, and read what is not there.
     """
@@ -104,39 +104,39 @@ def _is_plain_matrix(X: Any) -> bool:
 
 
 def check_number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
-    """Refuse what is not a real number, or not one that is allowed."""
+    """Raise an error unless the value is a real number that is allowed."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not allowed(float(value)):
         raise ValueError(f"{name} must be {what}; got {value!r}")
 
 
 def check_positive(name: str, value: Any) -> None:
-    """Refuse what is not a positive finite number."""
+    """Raise an error unless the value is a positive finite number."""
     check_number(name, value, lambda v: v > 0.0 and math.isfinite(v), "a positive finite number")
 
 
 def check_not_negative(name: str, value: Any) -> None:
-    """Refuse what is not a finite number from zero on."""
+    """Raise an error unless the value is a finite number, zero or above."""
     check_number(
         name, value, lambda v: v >= 0.0 and math.isfinite(v), "a finite number, not negative"
     )
 
 
 def check_count(name: str, value: Any) -> None:
-    """Refuse what is not a positive integer."""
+    """Raise an error unless the value is a positive integer."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < 1:
         raise ValueError(f"{name} must be a positive integer; got {value!r}")
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
+    """Raise an error unless the value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False; got {value!r}")
 
 
 def check_intercept(value: Any) -> None:
-    """Refuse what does not say which intercept a linear model has."""
+    """Raise an error unless the value names a kind of intercept."""
     known = isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "penalised")
     if not known:
         raise ValueError(f"fit_intercept must be True, False or 'penalised'; got {value!r}")

@@ -43,7 +43,7 @@ class Solutions(list[Solution]):
 
 
 class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of all estimators: one problem a class, one for two classes, or one for all."""
+    """Base of all estimators: one problem per class, one for two classes, or one for all."""
 
     class_weight: Any
     tol: float
@@ -61,7 +61,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the scores: one a row for two classes, else one a class."""
+        """Return the scores: one per row for two classes, else one per row and class."""
 
     def _method(self) -> str:
         """Return the solver's name as `choice_of` takes it."""

@@ -37,10 +37,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
     @abstractmethod
     def _loss(self) -> Loss:
-        """Return the loss, or refuse the argument that names it."""
+        """Return the loss, or raise an error if it is not valid."""
 
     def _rule(self) -> str:
-        """Return how several classes are told apart, or refuse the argument that names it."""
+        """Return the multiclass rule, or raise an error if it is not valid."""
         return "ovr"
 
     @fit_task
@@ -82,13 +82,13 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     def _train(
         self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
     ) -> None:
-        """Solve one problem a class, or one for two classes, or one for all; keep the answer."""
+        """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
         if rule != "ovr":
             fit_all_classes(self, data, rule, start, interrupt)
             return
         loss, kind, positives, names = self._loss(), self._kind(), data.positives, data.names
-        # Threads write down their own answers: nobody waits for one that does it for all. The only
+        # Threads write down their own answers: none waits for another. The only
         # answer of two classes has its memory when the run has given back its own.
         several = len(positives) > 1
         weights = np.empty((len(positives), data.rows.weights))
@@ -157,7 +157,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule))
 
     def _kind(self) -> Any:
-        """Return the class of the problems, of one class against the rest each."""
+        """Return the type of the one-vs-rest problems."""
         return BinaryProblem
 
     def _joint_problem(self, data: TrainingSet, rule: str) -> Any:

@@ -54,7 +54,7 @@ class BinaryProblem(OfMargins, OnRows):
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss) -> BinaryProblem:
-        """State the problem of one class against the rest."""
+        """State the one-vs-rest problem of a class."""
         return cls(data.rows, data.signs(positive), data.cost, loss, data.free_intercept)
 
     @cached_property

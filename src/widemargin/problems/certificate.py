@@ -14,7 +14,7 @@ from widemargin.problems.rounding import UNIT, or_infinite
 
 Weights: TypeAlias = NDArray[np.float64]
 Intercept: TypeAlias = Any
-"""A number, or an array of one number a class."""
+"""A number, or an array with one number per class."""
 Duals: TypeAlias = Any
 """An array, or a sparse one where most dual variables are zero."""
 

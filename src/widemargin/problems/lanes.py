@@ -1,6 +1,6 @@
 """Problems in lanes: several binary problems over the same rows, solved as one.
 
-The folds of a cross-validation differ in who takes part and in nothing else. Side by side, as lanes
+The folds of a cross-validation differ only in which examples take part. Side by side, as lanes
 of one matrix, they read X once where one after the other would read it once each.
 """
 

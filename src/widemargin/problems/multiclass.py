@@ -207,7 +207,7 @@ class MulticlassProblem(OnRows):
         """Turn any point into a feasible one and compute its certificate from the data.
 
         β is brought into its range and, where intercepts are free, rid of its residual; then it is
-        scaled by the factor that raises D most. One pass over the data, and one a class in
+        scaled by the factor that raises D most. One pass over the data, and one per class in
         compensated sums where rounding would cost more than `accuracy`.
         """
         # 1) a feasible dual point, and everything the data have to say about (W, b, β)

@@ -196,8 +196,8 @@ class MultinomialProblem(OnRows):
     def feasible(self, alpha: Any) -> Matrix:
         """Return padded dual variables in their range, near the given ones.
 
-        Where intercepts are free they are multiplied by a factor a class, e^t_j, and each example's
-        brought back to its simplex, so that their residual vanishes.
+        Where intercepts are free they are multiplied by a factor per class, e^t_j, and brought back
+        to each example's simplex, so that their residual vanishes.
         """
         duals = self.padded(alpha)
         self.core.feasible(duals, 0, self.rows.count)

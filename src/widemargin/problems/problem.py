@@ -45,13 +45,6 @@ class Problem(Protocol):
         """
 
 
-class ScalableProblem(Problem, Protocol):
-    """A problem that can be asked at another C; its dual feasible points scale with it."""
-
-    def rescaled(self, factor: float) -> Self:
-        """Return the problem with all costs multiplied; α times the factor is feasible there."""
-
-
 @dataclass(frozen=True, eq=False)
 class OnRows:
     """A problem over rows of features."""

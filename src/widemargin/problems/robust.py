@@ -85,7 +85,7 @@ class RobustProblem(OnRows):
         norm: float,
         l2: float = 0.0,
     ) -> RobustProblem:
-        """State the problem of one class against the rest, the costs as probabilities."""
+        """State the one-vs-rest problem of a class, the costs as probabilities."""
         weight, free = data.cost / data.cost.sum(), data.free_intercept
         return cls(data.rows, data.signs(positive), weight, radius, label_cost, norm, l2, free)
 

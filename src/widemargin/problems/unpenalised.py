@@ -153,7 +153,7 @@ class UnpenalisedProblem(Unpenalised):
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss) -> UnpenalisedProblem:
-        """State the problem of one class against the rest; the data's C is 1."""
+        """State the one-vs-rest problem of a class; the data's C is 1."""
         return cls(data.rows, data.signs(positive), data.cost, loss, data.free_intercept)
 
     def cold_point(self) -> Point:

@@ -17,13 +17,13 @@ def vector(name: str, value: Any) -> NDArray[np.float64]:
 
 
 def refuse_infinite(name: str, array: NDArray[np.float64], total: float) -> None:
-    """Refuse numbers that are not finite; a finite total, which is known anyway, clears them."""
+    """Raise an error if a number is not finite; a finite total, known anyway, rules that out."""
     if not np.isfinite(total) and not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite")
 
 
 def positive_radius(radius: Any) -> float:
-    """Return the radius as a float, or refuse it."""
+    """Return the radius as a float, or raise an error."""
     number = float(radius)
     if not (number > 0.0 and np.isfinite(number)):
         raise ValueError(f"radius must be a positive finite number; got {radius!r}")

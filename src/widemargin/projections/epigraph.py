@@ -12,7 +12,7 @@ Vector = NDArray[np.float64]
 
 
 def checked_norm(norm: float) -> float:
-    """Return the norm as a float, or refuse it."""
+    """Return the norm as a float, or raise an error."""
     if norm not in NORMS:
         raise ValueError(f"norm must be 1, 2 or infinity; got {norm!r}")
     return float(norm)

@@ -80,7 +80,7 @@ class Between:
     at : ndarray of shape (folds, k, points)
         Squared radii at the points.
     over : ndarray of shape (folds, k, points − 1)
-        Squared radii that serve from each point to the next.
+        Squared radii that are valid from each point to the next.
     """
 
     a: Knot

@@ -31,7 +31,7 @@ class Folds:
         Rows to train on, rows held out. Class weights "balanced" are taken over the former.
     loss : Loss
     rule : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}
-        How several classes are told apart.
+        The multiclass rule.
     own : sequence of TrainingSet, optional
         Of each fold the examples as a transformer fitted to those it trains on gives them: these
         come first, then those held out. By default the folds share the rows of `data`.
@@ -87,7 +87,7 @@ class Folds:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Folds, and weight vectors of each: one for two classes, else one a class."""
+        """Folds, and weight vectors of each: one for two classes, else one per class."""
         return len(self.splits), len(self.data.positives)
 
     def training(self, fold: int) -> TrainingSet:
@@ -152,7 +152,7 @@ def _indices(part: Any, count: int, place: int) -> Indices:
 
 
 def _check(data: TrainingSet, train: Indices, test: Indices, place: int) -> None:
-    """Refuse a fold that trains on no example of a class, or whose held-out rows count nothing."""
+    """Raise an error if a fold lacks a class, or if its held-out rows have no weight."""
     if train.size == 0 or test.size == 0:
         raise ValueError(f"fold {place} of cv trains on or holds out no rows at all")
     if data.weight is not None and not data.weight[test].any():

@@ -139,7 +139,7 @@ def scorer_of(
 
 
 def check_score_name(scoring: Any) -> None:
-    """Refuse what is neither None, nor a callable, nor the name of one of scikit-learn's scores."""
+    """Raise an error unless it is None, a callable or the name of a scikit-learn scorer."""
     if isinstance(scoring, str):
         if scoring not in get_scorer_names():
             raise ValueError(
@@ -151,7 +151,7 @@ def check_score_name(scoring: Any) -> None:
 
 
 def _try(scorer: Any, scoring: str, probe: _Answers, y: NDArray[Any]) -> None:
-    """Refuse, before any work, a score that cannot be computed for these classes."""
+    """Raise an error, before any work, if a score cannot be computed for these classes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about scores that are all the same
@@ -204,4 +204,4 @@ def score_of(scorer: Any, estimator: Any, X: Any, y: Any, **metadata: Any) -> fl
     except TypeError:
         if set(metadata) != {"sample_weight"}:
             raise
-        return float(scorer(estimator, X, y))  # this score knows no weights
+        return float(scorer(estimator, X, y))  # this score takes no weights

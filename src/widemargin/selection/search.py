@@ -29,7 +29,7 @@ from widemargin.selection.stopping import (
 
 Vector = NDArray[np.float64]
 Scorer = Callable[[Solved], Vector]
-"""From held-out scores to one number a fold; higher is better."""
+"""From held-out scores to one number per fold; higher is better."""
 
 CUT_SHORT = ("it was interrupted", "the time limit was reached")
 """Reasons for a search to end before its time."""

@@ -33,7 +33,7 @@ def smallest_C(data: TrainingSet, positive: int, loss: Loss) -> float:
     data : TrainingSet
         At C = 1.
     positive : int
-        The class against the rest.
+        The positive class of a one-vs-rest problem.
     loss : Loss
     """
     rows, signs, weight = data.rows, data.signs(positive), data.cost

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
+from widemargin.methods.coordinate._multiplier import carried_forward, penalty
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals, residual_of
 from widemargin.problems.multiclass import MulticlassProblem
@@ -31,7 +32,7 @@ class BlockState(State):
     residual: Vector
     rho: float
     sweeps: core.BlockSweeps
-    """Works on the dual variables, weights and residual in place; knows who is active."""
+    """Works on the dual variables, weights and residual in place; holds the active set."""
     count: int
     random: np.random.Generator
     last_gap: float = np.inf
@@ -67,7 +68,8 @@ class BlockState(State):
             if problem.free_intercept:
                 b[:k] = warm.b
                 residual[:k] = residual_of(beta, problem.label, k)
-        rho = _penalty(problem) if problem.free_intercept else 0.0
+        norm = float(rows.norms.mean()) if rows.count else 1.0
+        rho = penalty(problem.cost, norm) if problem.free_intercept else 0.0
         sweeps = core.BlockSweeps(problem.core, duals, weights, residual, b, rho)
         products = max(1.0, rows.view.nonzeros / max(1, rows.count)) * problem.stride
         return cls(
@@ -103,21 +105,10 @@ class BlockState(State):
         return gap
 
     def judge(self, gap: float, passes: float = 1.0) -> None:
-        """Predict the relative gap at the end of the sweep from what was seen during it.
-
-        The sum over the visits is the gap as it was on average half a sweep ago; it is carried
-        forward at the rate of the `passes` since the last time.
-        """
+        """Predict the relative gap from what was seen during the `passes` since the last time."""
         flat = self.weights.reshape(-1)
         dual = self.duals.sum - 0.5 * float(flat @ flat)
-        rate = gap / self.last_gap if self.last_gap > 0.0 else 1.0
-        self.last_gap = gap
-        gap *= min(max(rate, 0.05), 1.0) ** (1.0 / max(passes, 1.0))
+        share = 1.0 / max(passes, 1.0)
+        self.last_gap, gap = gap, carried_forward(gap, self.last_gap, share)
         self.primal = max(dual + gap, 0.0)
         self.expected_gap = gap / self.primal if self.primal > 0.0 else np.inf
-
-
-def _penalty(problem: MulticlassProblem) -> float:
-    """Return ρ: of the size of a row, or larger where costs are so small that b would crawl."""
-    norm = float(problem.rows.norms.mean()) if problem.rows.count else 1.0
-    return max(norm, 1.0 / (float(problem.cost.mean()) * np.sqrt(problem.rows.count)))

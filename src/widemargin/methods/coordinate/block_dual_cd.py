@@ -55,7 +55,7 @@ class BlockDualCD:
     serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Serve every multiclass problem."""
+        """Support every multiclass problem."""
         return None
 
     def start(

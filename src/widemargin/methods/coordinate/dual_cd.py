@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
+from widemargin.methods.coordinate._multiplier import carried_forward, penalty
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -70,7 +71,7 @@ class DualCDState(State):
     alpha: Vector
     w: Vector
     sweeps: core.DualSweeps
-    """Works on α and w in place; knows Σ α_i y_i, the multiplier b and who is active."""
+    """Works on α and w in place; knows Σ α_i y_i, b and the active set."""
     random: np.random.Generator
     before: Moved = field(default_factory=Moved)
     older: Moved = field(default_factory=Moved)
@@ -101,7 +102,7 @@ class DualCD:
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve every loss that is compiled in."""
+        """Support every compiled loss."""
         if not problem.loss.compiled:
             nearest = "newton" if problem.loss.smooth else "bmrm_qp"
             return (
@@ -125,7 +126,7 @@ class DualCD:
             w,
             residual=float(alpha @ problem.y),
             b=point.b if problem.free_intercept else 0.0,
-            rho=_penalty(problem, norm) if problem.free_intercept else 0.0,
+            rho=penalty(problem.cost, norm) if problem.free_intercept else 0.0,
         )
         if warm is None:
             sweeps.ahead = _anticipation(problem, sweeps.active)
@@ -260,16 +261,13 @@ class DualCD:
     def _expected_gap(self, state: DualCDState, gap: float) -> float:
         """Predict the relative gap at the end of the sweep from what was seen during it.
 
-        The sum over the visits is the gap as it was on average half a sweep ago; it is carried
-        forward at the rate of the last sweep. (Half a sweep takes away more than the square root of
-        what a whole one does: what an example adds is gone right after its visit.)
+        Half a sweep takes away more than the square root of what a whole one does: what an example
+        adds is gone right after its visit.
         """
         dual = state.problem.loss.dual_total(state.alpha, state.problem.cost) - 0.5 * float(
             state.w @ state.w
         )
-        rate = gap / state.last_gap if state.last_gap > 0.0 else 1.0
-        state.last_gap = gap
-        gap *= min(max(rate, 0.05), 1.0) ** 0.8
+        state.last_gap, gap = gap, carried_forward(gap, state.last_gap, 0.8)
         state.primal = max(dual + gap, 0.0)
         return gap / state.primal if state.primal > 0.0 else np.inf
 
@@ -284,9 +282,3 @@ def _anticipation(problem: BinaryProblem, members: int) -> float:
     if stiffness > _SOFT * members:
         return 0.0
     return min(0.1 * members, max(0.02 * members, 0.5 * stiffness))
-
-
-def _penalty(problem: BinaryProblem, norm: float) -> float:
-    """Return ρ: of the size of a row, or larger where costs are so small that b would crawl."""
-    mean_cost = float(problem.cost.mean())
-    return max(norm, 1.0 / (mean_cost * np.sqrt(problem.rows.count)))

@@ -1,7 +1,8 @@
-"""Dual coordinate descent on problems side by side: every row that is read serves all lanes.
+"""Dual coordinate descent on problems side by side: each row is read once for all lanes.
 
-The steps are those of ``dual_cd``. What differs is who is visited: an example whose share of the
-duality gap is negligible, over all lanes together, is left alone until the others are done.
+The steps are those of ``dual_cd``. What differs is which examples are visited: an
+example whose share of the duality gap is negligible, over all lanes together, is left alone until
+the others are done.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class LanesDualCD:
     serves: ClassVar[type[LanesProblem]] = LanesProblem
 
     def refuses(self, problem: LanesProblem) -> str | None:
-        """Serve smooth losses without a free intercept, in a few lanes."""
+        """Support smooth losses without a free intercept, in a few lanes."""
         if not (problem.loss.smooth and problem.loss.compiled):
             return f"lanes need a compiled loss with second derivatives, not {problem.loss.name}"
         if problem.free_intercept:

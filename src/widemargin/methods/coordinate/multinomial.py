@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
+from widemargin.methods.coordinate._multiplier import carried_forward, penalty
 from widemargin.problems.certificate import Point
 from widemargin.problems.multinomial import MultinomialProblem
 
@@ -53,7 +54,7 @@ class MultinomialDualCD:
     serves: ClassVar[type[MultinomialProblem]] = MultinomialProblem
 
     def refuses(self, problem: MultinomialProblem) -> str | None:
-        """Serve every multinomial problem."""
+        """Support every multinomial problem."""
         return None
 
     def start(
@@ -72,7 +73,9 @@ class MultinomialDualCD:
         residual = np.zeros(problem.stride)
         if warm is not None:
             weights, residual = problem.combine(duals)
-        rho = _penalty(problem) if problem.free_intercept else 0.0
+        rho = (
+            penalty(problem.cost, problem.rows.mean_squared_norm) if problem.free_intercept else 0.0
+        )
         sweeps = core.MultinomialSweeps(
             problem.core, problem.rows.norms, duals, weights, residual, b, rho
         )
@@ -105,19 +108,8 @@ class MultinomialDualCD:
             # The multipliers of r(A) = 0 take over what the penalty had to do.
             state.b += state.rho * state.residual
             gap += state.rho * float(state.residual @ state.residual)
-        # The sum over the visits is the gap as it was on average half a sweep ago; it is carried
-        # forward at the rate of the last sweep.
-        rate = gap / state.last_gap if state.last_gap > 0.0 else 1.0
-        state.last_gap = gap
-        gap *= min(max(rate, 0.05), 1.0)
+        state.last_gap, gap = gap, carried_forward(gap, state.last_gap)
         flat = state.weights.reshape(-1)
         primal = 0.5 * float(flat @ flat) + state.sweeps.losses
         state.expected_gap = gap / primal if primal > 0.0 else np.inf
         state.finished = gap == 0.0
-
-
-def _penalty(problem: MultinomialProblem) -> float:
-    """Return ρ: of the size of a row, or larger where costs are so small that b would crawl."""
-    norm = problem.rows.mean_squared_norm
-    mean = float(problem.cost.mean())
-    return max(norm, 1.0 / (mean * np.sqrt(problem.rows.count)) if mean > 0.0 else 0.0)

@@ -73,7 +73,7 @@ class InteriorPoint:
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve the hinge while the matrix in the weights can be formed."""
+        """Support the hinge while the matrix in the weights can be formed."""
         if not problem.loss.linear_dual:
             return (
                 f"solver 'interior_point' supports the loss 'hinge', not '{problem.loss.name}'; "

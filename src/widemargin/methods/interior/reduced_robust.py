@@ -77,7 +77,7 @@ class ReducedInteriorPoint:
     serves: ClassVar[type[Any]] = RobustProblem
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve where the matrix of the interior point is formed."""
+        """Support problems for which the interior point can form its matrix."""
         if problem.rows.weights > MACHINE.largest_robust:
             return (
                 f"'reduced_interior_point' supports at most {MACHINE.largest_robust} weights, "

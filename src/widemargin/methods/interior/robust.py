@@ -97,7 +97,7 @@ class RobustInteriorPoint:
         self._decided = decided
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve every robust problem."""
+        """Support every robust problem."""
         return None
 
     def start(

@@ -4,7 +4,7 @@ The matrix is I + Σ_i x_i x_iᵀ ⊗ P_i / q_i, with P_i the centring projectio
 example i. With a basis of each projection it is I + AᵀA, where A has a row a basis vector: near the
 solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of all
 classes are few, the matrix itself may be the smaller one; where both are large, conjugate gradients
-use products with it, preconditioned by its diagonal blocks, one a class.
+use products with it, preconditioned by its diagonal blocks, one per class.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def multiclass_step(size: Size, stride: int) -> float:
 
 
 def tied_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
-    """Price `_by_ties`; infinite where it cannot serve."""
+    """Price `_by_ties`; infinite where it is not possible."""
     if not 0 < freedoms <= MACHINE.largest_factorised or ties * size.weights > MACHINE.most_kept:
         return np.inf
     return work.factor(freedoms) + MACHINE.blas_multiply * freedoms**2 * (size.weights + classes)
 
 
 def matrix_work(size: Size, ties: int, freedoms: int, side: int) -> float:
-    """Price `_factorised`; infinite where it cannot serve."""
+    """Price `_factorised`; infinite where it is not possible."""
     if side > MACHINE.largest_multiclass:
         return np.inf
     return _forming(size, ties, freedoms) + work.factor(side)

@@ -6,7 +6,7 @@ K is conditioned, where descent on dual variables, two at a time, would crawl.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,8 @@ from scipy.linalg import eigh
 
 from widemargin.data.gram import Gram
 from widemargin.data.rows import Rows
-from widemargin.methods.base import Method, Settings
+from widemargin.methods.base import Settings
+from widemargin.methods.newton._on_factor import OnFactor, OnFactorState
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
@@ -41,12 +42,8 @@ def linear_kind_of(kind: type[Any]) -> type[Any]:
     return MulticlassProblem if issubclass(kind, KernelMulticlassProblem) else BinaryProblem
 
 
-@dataclass(eq=False)
-class FeaturesState:
+class FeaturesState(OnFactorState):
     """The state of the method at work on the features."""
-
-    problem: Any
-    inner: Any
 
     @property
     def point(self) -> Point:
@@ -58,39 +55,11 @@ class FeaturesState:
         alpha = self.problem.feasible(np.asarray(point.alpha, dtype=np.float64))
         return Point(self.problem.y * alpha, point.b, alpha)
 
-    @property
-    def expected_gap(self) -> float:
-        """As the inner method expects it."""
-        return float(self.inner.expected_gap)
 
-    @property
-    def active(self) -> int:
-        """As in the inner method."""
-        return int(self.inner.active)
-
-    @property
-    def passes(self) -> float:
-        """As in the inner method, whose rows are no longer than those of K."""
-        return float(self.inner.passes)
-
-    @property
-    def finished(self) -> bool:
-        """As in the inner method."""
-        return bool(self.inner.finished)
-
-
-class KernelFeatures:
+class KernelFeatures(OnFactor):
     """Run a method for linear problems on the factor of K."""
 
     serves: ClassVar[type[Any]] = OnKernel
-
-    def __init__(self, method: Method) -> None:
-        self._method = method
-
-    @property
-    def name(self) -> str:
-        """The inner method's name."""
-        return self._method.name
 
     def refuses(self, problem: Any) -> str | None:
         """Support kernel matrices that fit into the memory."""
@@ -102,10 +71,6 @@ class KernelFeatures:
         joint = isinstance(problem, KernelMulticlassProblem)
         linear, inner_warm = (_joint if joint else _binary)(problem, rows, warm)
         return FeaturesState(problem, self._method.start(linear, inner_warm, settings))
-
-    def advance(self, state: FeaturesState) -> None:
-        """Take one step of the inner method."""
-        self._method.advance(state.inner)
 
 
 def _binary(problem: KernelProblem, rows: Rows, warm: Point | None) -> tuple[Any, Point | None]:

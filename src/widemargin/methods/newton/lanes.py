@@ -1,8 +1,8 @@
 """Newton's method on problems side by side: WARM's primal method, for all folds at once.
 
-The step comes from conjugate gradients, whose products with the data serve all lanes. Where weights
-are few, the Hessian of a sample of the examples, averaged over the lanes, preconditions all of
-them: folds of one cross-validation share most of their examples.
+The step comes from conjugate gradients, whose products with the data are shared by all lanes. Where
+weights are few, the Hessian of a sample of the examples, averaged over the lanes, preconditions all
+of them: folds of one cross-validation share most of their examples.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class LanesNewton:
     serves: ClassVar[type[LanesProblem]] = LanesProblem
 
     def refuses(self, problem: LanesProblem) -> str | None:
-        """Serve the losses that have second derivatives."""
+        """Support the losses that have second derivatives."""
         if not (problem.loss.smooth and problem.loss.compiled):
             return f"lanes need a compiled loss with second derivatives, not {problem.loss.name}"
         return None

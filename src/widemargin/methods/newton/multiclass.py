@@ -96,7 +96,7 @@ class MulticlassNewton:
     serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Serve problems whose scores fit into memory and whose weights are not too many."""
+        """Support problems whose scores fit into memory and whose weights are not too many."""
         if problem.rows.count * problem.stride > MACHINE.most_kept:
             return (
                 f"solver 'proximal_newton' keeps all scores, here {problem.rows.count} x "

@@ -93,7 +93,7 @@ class MultinomialNewton:
     serves: ClassVar[type[MultinomialProblem]] = MultinomialProblem
 
     def refuses(self, problem: MultinomialProblem) -> str | None:
-        """Serve problems whose scores and directions fit into memory."""
+        """Support problems whose scores and directions fit into memory."""
         values = (problem.rows.count + problem.rows.weights) * problem.stride
         if values > MACHINE.most_matrices:
             return (

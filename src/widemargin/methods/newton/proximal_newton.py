@@ -72,7 +72,7 @@ class ProximalNewton:
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve the hinge only: the other losses need no smoothing."""
+        """Support the hinge only: the other losses need no smoothing."""
         if not problem.loss.linear_dual:
             return (
                 f"solver 'proximal_newton' supports the loss 'hinge', not '{problem.loss.name}'; "

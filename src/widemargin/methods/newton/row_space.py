@@ -2,31 +2,30 @@
 
 The solution is a combination of the rows, so the problem depends on X only through K = X Xᵀ. Any
 matrix L with L Lᵀ = K in place of X gives the same dual: with the n x n Cholesky factor the methods
-for few weights serve, and a step costs nothing in d.
+for few weights apply, and the cost of a step does not depend on d.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from widemargin.data import work
 from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.linalg.cholesky import Factor, cholesky
-from widemargin.methods.base import Method, Settings
+from widemargin.methods.base import Settings
+from widemargin.methods.newton._on_factor import OnFactor, OnFactorState
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
 
 @dataclass(eq=False)
-class RowSpaceState:
+class RowSpaceState(OnFactorState):
     """The state of the inner method, on the factor of K."""
 
-    problem: BinaryProblem
     factor: Factor
-    inner: Any
 
     @property
     def point(self) -> Point:
@@ -38,43 +37,20 @@ class RowSpaceState:
         return Point(rows.combine(coefficients), point.b, point.alpha)
 
     @property
-    def expected_gap(self) -> float:
-        """As the inner method expects it."""
-        return float(self.inner.expected_gap)
-
-    @property
-    def active(self) -> int:
-        """As in the inner method."""
-        return int(self.inner.active)
-
-    @property
     def passes(self) -> float:
         """Half a pass per row for K, then the inner method's work on the smaller factor."""
         n = self.problem.rows.count
         smaller = n * n / max(1, self.problem.rows.view.nonzeros)
         return 0.5 * n + smaller * float(self.inner.passes)
 
-    @property
-    def finished(self) -> bool:
-        """As in the inner method."""
-        return bool(self.inner.finished)
 
-
-class RowSpace:
+class RowSpace(OnFactor):
     """Run a method for few weights on the factor of K = X Xᵀ."""
 
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
-    def __init__(self, method: Method) -> None:
-        self._method = method
-
-    @property
-    def name(self) -> str:
-        """The inner method's name."""
-        return self._method.name
-
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Never: whoever wraps a method has asked it about the reduced problem's size."""
+        """Never: the caller has asked the inner method about the reduced problem."""
         return None
 
     def start(
@@ -95,8 +71,4 @@ class RowSpace:
             scores = problem.rows.scores(warm.w)
             inner_warm = Point(factor.solve_half(scores, transposed=True), warm.b, warm.alpha)
         inner = self._method.start(replace(problem, rows=rows), inner_warm, settings)
-        return RowSpaceState(problem, factor, inner)
-
-    def advance(self, state: RowSpaceState) -> None:
-        """Take one step of the inner method."""
-        self._method.advance(state.inner)
+        return RowSpaceState(problem, inner, factor)

@@ -46,7 +46,7 @@ class UnpenalisedNewton:
     name = "newton"
 
     def refuses(self, problem: Unpenalised) -> str | None:
-        """Serve every problem without a penalty."""
+        """Support every problem without a penalty."""
         return None
 
     def start(

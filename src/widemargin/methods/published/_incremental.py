@@ -86,7 +86,7 @@ class Incremental(ABC):
         step_sizes(scheme, 1.0)
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve every robust problem whose weights are held by something."""
+        """Support every robust problem whose weights are held by something."""
         if problem.radius == 0.0 and problem.l2 == 0.0:
             return (
                 f"solver {self.name!r} needs a positive radius or l2; "

@@ -50,7 +50,7 @@ def solve_simplex_qp(
             continue
         alpha[:] = 0.0
         alpha[support] = target / target.sum()
-        # 3) who would help most?
+        # 3) which one would help most?
         gradient = offsets - gram @ alpha
         best = int(np.argmax(gradient))
         if gradient[best] <= float(alpha @ gradient) + 1e-13 * scale or alpha[best] > 0.0:

@@ -49,7 +49,7 @@ class BlockFrankWolfe:
     step = "exact"
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Serve both rules without free intercepts."""
+        """Support both rules without free intercepts."""
         return refuses_intercept(self.name, problem)
 
     def start(

@@ -67,7 +67,7 @@ class _BMRM(ABC):
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve every binary problem."""
+        """Support every binary problem."""
         return None
 
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> BMRMState:

@@ -66,7 +66,7 @@ class DualOfDual:
         self._restart = restart
 
     def refuses(self, problem: Any) -> str | None:
-        """Serve losses whose dual is a strongly concave parabola: the squared hinge."""
+        """Support losses whose dual is a strongly concave parabola: the squared hinge."""
         if problem.loss.dual_quadratic:
             return None
         return (

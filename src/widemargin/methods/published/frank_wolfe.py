@@ -45,7 +45,7 @@ class KernelFrankWolfe:
     serves: ClassVar[type[Any]] = KernelMulticlassProblem
 
     def refuses(self, problem: KernelMulticlassProblem) -> str | None:
-        """Serve both rules."""
+        """Support both rules."""
         return None
 
     def start(
@@ -87,7 +87,7 @@ class FrankWolfe(KernelFrankWolfe):
     serves: ClassVar[type[Any]] = MulticlassProblem
 
     def refuses(self, problem: Any) -> str | None:
-        """Serve both rules without free intercepts."""
+        """Support both rules without free intercepts."""
         return refuses_intercept(self.name, problem)
 
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> FrankWolfeState:

@@ -68,7 +68,7 @@ class GSADMM:
     serves: ClassVar[type[Any]] = RobustProblem
 
     def refuses(self, problem: RobustProblem) -> str | None:
-        """Serve positive radii: without one there is no λ to search."""
+        """Support positive radii: without one there is no λ to search."""
         if problem.radius == 0.0:
             return (
                 "solver 'gs_admm' needs a positive radius; "

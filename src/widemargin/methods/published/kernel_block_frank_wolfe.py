@@ -51,7 +51,7 @@ class KernelBlockFrankWolfe:
     step = "exact"
 
     def refuses(self, problem: KernelMulticlassProblem) -> str | None:
-        """Serve both rules."""
+        """Support both rules."""
         return None
 
     def start(

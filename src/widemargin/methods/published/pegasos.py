@@ -67,7 +67,7 @@ class Pegasos:
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve the hinge without a free intercept."""
+        """Support the hinge without a free intercept."""
         if not problem.loss.linear_dual:
             return (
                 f"solver '{self.name}' supports the loss 'hinge', not '{problem.loss.name}'; "

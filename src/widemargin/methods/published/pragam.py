@@ -61,7 +61,7 @@ class Pragam:
         self._adapt = adapt
 
     def refuses(self, problem: BinaryProblem) -> str | None:
-        """Serve the hinge."""
+        """Support the hinge."""
         if problem.loss.linear_dual:
             return None
         return (

@@ -15,7 +15,7 @@ class Shark(PlainSweeps):
     name = "shark"
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Serve Weston-Watkins, whose dual variables have bounds of their own."""
+        """Support Weston-Watkins, whose dual variables have bounds of their own."""
         if problem.rule == "weston_watkins":
             return None
         return (

@@ -12,5 +12,5 @@ class Walrus(PlainSweeps):
     name = "walrus"
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Serve every multiclass problem."""
+        """Support every multiclass problem."""
         return None

@@ -77,7 +77,7 @@ class Solved:
 
     @classmethod
     def blank(cls, C: float, folds: Folds, problems: int, solutions: list[Solution]) -> Solved:
-        """Return one to be filled in, with so many problems a fold."""
+        """Return one to be filled in, with so many problems per fold."""
         count, lines = folds.shape
         decisions = [np.empty((test.size, lines)) for _, test in folds.splits]
         shape = (count, problems)
@@ -103,7 +103,7 @@ class Solved:
 
     @property
     def passes(self) -> float:
-        """Passes over the data, summed over the runs; one of folds in lanes serves all of them."""
+        """Passes over the data, summed over the runs; a pass over folds in lanes counts once."""
         return float(sum(s.passes for s in self.solutions))
 
 

@@ -1,4 +1,4 @@
-"""Classes side by side: one sweep over the rows of a fold serves several of them."""
+"""Classes side by side: one sweep over the rows of a fold updates several of them."""
 
 from __future__ import annotations
 

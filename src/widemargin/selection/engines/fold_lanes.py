@@ -1,4 +1,4 @@
-"""Folds side by side: one Newton step over all rows serves every fold of a class."""
+"""Folds side by side: one Newton step over all rows updates every fold of a class."""
 
 from __future__ import annotations
 

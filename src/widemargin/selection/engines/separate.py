@@ -27,7 +27,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(eq=False)
 class Task(Continuation):
-    """A problem of one fold: a class against the rest, or all classes at once.
+    """A problem of one fold: one-vs-rest, or all classes at once.
 
     Attributes
     ----------
