@@ -49,26 +49,33 @@ def case(seed: int, number: int) -> Outcome:
     """Damage files of one kind, read them, and judge what was read."""
     random = np.random.default_rng([seed, number])
     kind = list(KINDS)[number % len(KINDS)]
-    make, judge = KINDS[kind]
-    accepted = 0
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
-        path = Path(folder) / f"a.{kind}"
-        for place in range(FILES_PER_CASE):
-            if place % FILES_PER_BASE == 0:
-                sound = make(random, path)
-            path.write_bytes(
-                _damaged_model(random, sound) if kind == "model" else mutated(random, sound)
-            )
-            try:
-                accepted += judge(path)
-            except (DataFormatError, ModelFormatError) as error:
-                if not str(error).startswith(str(path)):
-                    return Outcome(kind, "failed", f"the message names no file: {error}")
-            except Exception as error:
-                text = f"{type(error).__name__}: {error} for {path.read_bytes()[:300]!r}"
-                return Outcome(kind, "failed", " ".join(text.split()))
+        accepted, failure = attack(random, kind, Path(folder) / f"a.{kind}", FILES_PER_CASE)
+    if failure:
+        return Outcome(kind, "failed", failure)
     return Outcome(kind, "some accepted" if accepted else "all refused")
+
+
+def attack(random: Random, kind: str, path: Path, count: int) -> tuple[int, str]:
+    """Write and read so many damaged files; return how many were accepted, and what is wrong."""
+    make, judge = KINDS[kind]
+    accepted = 0
+    for place in range(count):
+        if place % FILES_PER_BASE == 0:
+            sound = make(random, path)
+        path.write_bytes(
+            _damaged_model(random, sound) if kind == "model" else mutated(random, sound)
+        )
+        try:
+            accepted += judge(path)
+        except (DataFormatError, ModelFormatError) as error:
+            if not str(error).startswith(str(path)):
+                return accepted, f"the message names no file: {error}"
+        except Exception as error:
+            text = f"{type(error).__name__}: {error} for {path.read_bytes()[:300]!r}"
+            return accepted, " ".join(text.split())
+    return accepted, ""
 
 
 def mutated(random: Random, content: bytes) -> bytes:
