@@ -5,6 +5,8 @@
 #include "multiclass_core.hpp"
 #include "structures/chain_passes.hpp"
 #include "structures/chain_sweep.hpp"
+#include "structures/gibbs_pass.hpp"
+#include "structures/gibbs_sweep.hpp"
 #include "structures/plain_frank_wolfe.hpp"
 
 namespace widemargin {
@@ -81,6 +83,59 @@ class ChainCore {
       }
     });
     return total;
+  }
+
+  void gibbs(Matrix weights, MutableMatrix combination, std::int64_t begin, std::int64_t end,
+             MutableVector excess, MutableVector magnitude, int threads) const {
+    require_all(weights);
+    require_all(combination);
+    require_range(begin, end, data_.count);
+    require_length(excess, data_.count, "excess");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      gibbs_pass(rows, data_, weights.data(), begin, end, threads, combination.data(),
+                 excess.data(), magnitude.data());
+    });
+  }
+
+  void nodes(Matrix weights, std::int64_t begin, std::int64_t end, MutableMatrix out) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_shape(out, data_.first[data_.count], data_.stride(), "out");
+    nb::gil_scoped_release release;
+    const std::vector<double> zeros(static_cast<std::size_t>(data_.stride()), 0.0);
+    visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        node_scores(rows, data_, i, weights.data(), zeros.data(), false,
+                    out.data() + data_.first[i] * data_.stride());
+      }
+    });
+  }
+
+  void potentials(Matrix nodes, Matrix edges, MutableMatrix combination, std::int64_t begin,
+                  std::int64_t end, MutableVector entropy, MutableVector magnitude) const {
+    require_all(combination);
+    require_shape(nodes, data_.first[data_.count], data_.stride(), "nodes");
+    require_shape(edges, data_.count, data_.lines() * data_.stride(), "edges");
+    require_range(begin, end, data_.count);
+    require_length(entropy, data_.count, "entropy");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      potentials_pass(rows, data_, nodes.data(), edges.data(), begin, end, combination.data(),
+                      entropy.data(), magnitude.data());
+    });
+  }
+
+  void marginals(Matrix weights, std::int64_t begin, std::int64_t end, MutableMatrix out) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_shape(out, data_.first[data_.count], data_.classes, "out");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      gibbs_marginals(rows, data_, weights.data(), begin, end, out.data());
+    });
   }
 
   // Where the labelings of each sentence begin.
@@ -239,6 +294,47 @@ class PlainChains {
   std::unique_ptr<PlainFrankWolfe> sweep_;
 };
 
+// A run of dual block ascent under the log loss: it works on its arrays in place.
+class GibbsSweeps {
+ public:
+  GibbsSweeps(const ChainCore& core, MutableMatrix weights, MutableMatrix nodes,
+              MutableMatrix edges, double longest)
+      : core_(core),
+        weights_(std::move(weights)),
+        nodes_(std::move(nodes)),
+        edges_(std::move(edges)) {
+    const ChainData& data = core_.data();
+    core_.require_all(weights_);
+    require_shape(nodes_, data.first[data.count], data.stride(), "nodes");
+    require_shape(edges_, data.count, data.lines() * data.stride(), "edges");
+    sweep_ = std::make_unique<GibbsSweep>(data, nodes_.data(), edges_.data());
+    sweep_->longest_ = longest;
+  }
+  void prepare(std::int64_t begin, std::int64_t end) {
+    require_range(begin, end, core_.data().count);
+    nb::gil_scoped_release release;
+    core_.visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
+    });
+  }
+  std::int64_t begin(std::uint64_t seed, double threshold) {
+    return sweep_->begin(core_.data(), seed, threshold);
+  }
+  bool sweep(std::int64_t budget) {
+    nb::gil_scoped_release release;
+    return core_.visit([&](const auto& rows) {
+      return sweep_->sweep(rows, core_.data(), weights_.data(), budget);
+    });
+  }
+  double gap() const { return sweep_->total_gap(); }
+  double entropy() const { return sweep_->entropy; }
+
+ private:
+  ChainCore core_;
+  MutableMatrix weights_, nodes_, edges_;
+  std::unique_ptr<GibbsSweep> sweep_;
+};
+
 }  // namespace
 
 void register_structures(nb::module_& m) {
@@ -250,6 +346,16 @@ void register_structures(nb::module_& m) {
            nb::arg("with_mistakes"), nb::arg("begin"), nb::arg("end"),
            nb::arg("labels").noconvert(), nb::arg("excess").noconvert(),
            nb::arg("magnitude").noconvert(), nb::arg("threads"))
+      .def("gibbs", &ChainCore::gibbs, nb::arg("weights"), nb::arg("combination").noconvert(),
+           nb::arg("begin"), nb::arg("end"), nb::arg("excess").noconvert(),
+           nb::arg("magnitude").noconvert(), nb::arg("threads"))
+      .def("nodes", &ChainCore::nodes, nb::arg("weights"), nb::arg("begin"), nb::arg("end"),
+           nb::arg("out").noconvert())
+      .def("potentials", &ChainCore::potentials, nb::arg("nodes"), nb::arg("edges"),
+           nb::arg("combination").noconvert(), nb::arg("begin"), nb::arg("end"),
+           nb::arg("entropy").noconvert(), nb::arg("magnitude").noconvert())
+      .def("marginals", &ChainCore::marginals, nb::arg("weights"), nb::arg("begin"), nb::arg("end"),
+           nb::arg("out").noconvert())
       .def("combine", &ChainCore::combine, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"),
            nb::arg("weights").noconvert(), nb::arg("begin"), nb::arg("end"));
   nb::class_<ChainSweeps>(m, "ChainSweeps")
@@ -265,6 +371,15 @@ void register_structures(nb::module_& m) {
       .def("set_effort", &ChainSweeps::set_effort, nb::arg("share"), nb::arg("searches"))
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);
+  nb::class_<GibbsSweeps>(m, "GibbsSweeps")
+      .def(nb::init<const ChainCore&, MutableMatrix, MutableMatrix, MutableMatrix, double>(),
+           nb::arg("core"), nb::arg("weights").noconvert(), nb::arg("nodes").noconvert(),
+           nb::arg("edges").noconvert(), nb::arg("longest"))
+      .def("prepare", &GibbsSweeps::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("begin", &GibbsSweeps::begin, nb::arg("seed"), nb::arg("threshold"))
+      .def("sweep", &GibbsSweeps::sweep, nb::arg("budget"))
+      .def_prop_ro("gap", &GibbsSweeps::gap)
+      .def_prop_ro("entropy", &GibbsSweeps::entropy);
   nb::class_<PlainChains>(m, "PlainChains")
       .def(nb::init<const ChainCore&, MutableMatrix>(), nb::arg("core"),
            nb::arg("weights").noconvert())

@@ -18,10 +18,12 @@ struct GibbsEdges {
   double highest = 0.0, highest_start = 0.0, highest_end = 0.0;
 
   GibbsEdges(const ChainData& data, const double* weights)
+      : GibbsEdges(data, data.edges(weights), 0) {}
+  // From the lines beside those of the features.
+  GibbsEdges(const ChainData& data, const double* edges, int)
       : factors(static_cast<std::size_t>(data.lines() * data.stride()), 0.0),
         reversed(static_cast<std::size_t>(data.classes * data.stride()), 0.0) {
     const std::int64_t k = data.classes, stride = data.stride();
-    const double* edges = data.edges(weights);
     auto exponentials = [&](std::int64_t begin, std::int64_t end) {
       double high = edges[begin * stride];
       for (std::int64_t a = begin; a < end; ++a) {

@@ -7,7 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from widemargin.data.conll import load_conll as load_conll
+    from widemargin.data.conll import load_letters as load_letters
     from widemargin.data.errors import DataFormatError as DataFormatError
+    from widemargin.data.spans import span_f1 as span_f1
     from widemargin.data.svmlight import dump_svmlight as dump_svmlight
     from widemargin.data.svmlight import load_svmlight as load_svmlight
     from widemargin.estimators.kernel_svc import KernelSVC as KernelSVC
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
     from widemargin.estimators.scikit_learn_arguments import (
         IgnoredArgumentWarning as IgnoredArgumentWarning,
     )
+    from widemargin.estimators.sequence_crf import SequenceCRF as SequenceCRF
     from widemargin.estimators.sequence_svc import SequenceSVC as SequenceSVC
+    from widemargin.estimators.sequence_svc_cv import SequenceSVCCV as SequenceSVCCV
     from widemargin.estimators.worst_case import WorstCase as WorstCase
     from widemargin.estimators.worst_case import worst_case as worst_case
     from widemargin.exact.verdict import ExactCertificate as ExactCertificate
@@ -58,6 +63,11 @@ _HOMES = {
     "LinearSVCCV": "estimators.linear_svc_cv",
     "LogisticRegressionCV": "estimators.logistic_regression_cv",
     "SequenceSVC": "estimators.sequence_svc",
+    "SequenceCRF": "estimators.sequence_crf",
+    "SequenceSVCCV": "estimators.sequence_svc_cv",
+    "load_conll": "data.conll",
+    "load_letters": "data.conll",
+    "span_f1": "data.spans",
     "path": "selection.path",
     "Path": "selection.path",
     "report": "report.make",

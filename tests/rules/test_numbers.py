@@ -213,6 +213,12 @@ REASONS: dict[str, dict[str, str]] = {
         "SHORTEST": "sweeps of a stage",
         "LONGEST": "sweeps of a stage",
     },
+    "problems/conditional.py": {"_WIDEST": "the range of exponentials"},
+    "methods/structures/lbfgs.py": {
+        "_MEMORY": "pairs that are kept: the memory of the method",
+        "_DECREASE": "a share of the decrease that a step promises",
+        "_MOST_TRIALS": "a bound that keeps the loop finite",
+    },
     "methods/structures/cached_frank_wolfe.py": {
         "_BATCHES": "a share of the sentences that may be blind to each other's steps",
         "_LARGEST_BATCH": "sentences that keep threads busy",

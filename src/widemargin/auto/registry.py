@@ -20,6 +20,8 @@ interior_point    robust                      always: a few dozen steps, whateve
 hybrid, ippa      robust                      rows are very many and four digits are enough
 isg, gs_admm      robust                      as published, to compare with
 cached_frank_wolfe  sequences, hinge          always: labelings are kept and moved between
+exponentiated_gradient  sequences, log loss   always: a few passes of dual block ascent
+lbfgs             sequences, log loss         comparison: quasi-Newton steps on the primal
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
@@ -84,6 +86,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "multiclass": "published.block_frank_wolfe:PairwiseFrankWolfe",
         "kernel_multiclass": "published.kernel_block_frank_wolfe:KernelPairwiseFrankWolfe",
     },
+    "lbfgs": {"conditional": "structures.lbfgs:LBFGS"},
+    "exponentiated_gradient": {
+        "conditional": "structures.exponentiated_gradient:ExponentiatedGradient"
+    },
     "cached_frank_wolfe": {"sequence": "structures.cached_frank_wolfe:CachedFrankWolfe"},
     "bmrm_qp": {
         "binary": "published.bmrm:BMRMQuadraticProgram",
@@ -117,6 +123,7 @@ POLICIES = {
     "unpenalised": "unpenalised:UnpenalisedPolicy",
     "multinomial": "multinomial:MultinomialPolicy",
     "sequence": "sequence:SequencePolicy",
+    "conditional": "sequence:ConditionalPolicy",
 }
 """For each kind of problem, who decides when the user does not."""
 

@@ -24,3 +24,9 @@ class SequencePolicy:
     def next(self, shape: None, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Never hand over."""
         return None
+
+
+class ConditionalPolicy(SequencePolicy):
+    """Dual block ascent: quasi-Newton steps on the primal take several times the passes."""
+
+    decision = Decision("exponentiated_gradient", cause.MARGINALS)

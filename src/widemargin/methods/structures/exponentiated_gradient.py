@@ -1,0 +1,126 @@
+"""Dual block ascent for conditional random fields: exponentiated gradients, sentence by sentence.
+
+The marginals of a sentence are those of scores of its own, nodes and edges. A visit moves these
+scores towards those at the weights, with a step size from a parabola through the dual objective
+(Collins et al., 2008, have one step size for all). See core/structures/gibbs_sweep.hpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.instruction_sets import core
+from widemargin.methods.base import Settings, State
+from widemargin.problems.certificate import Point
+from widemargin.problems.conditional import ConditionalProblem, Potentials
+
+Matrix = NDArray[np.float64]
+
+_MOST_PARTIAL = 8
+"""Passes over sentences with a gap between two over all."""
+
+_OPEN = 0.5
+"""A sentence takes part if its gap is above this times its share of the tolerance."""
+
+
+@dataclass(eq=False)
+class ExponentiatedGradientState(State):
+    """The weights, and the potentials that they follow from."""
+
+    problem: ConditionalProblem
+    settings: Settings
+    weights: Matrix
+    potentials: Potentials
+    sweeps: core.GibbsSweeps
+    random: np.random.Generator
+    entropy: float
+    partial: int = 0
+    full_next: bool = True
+
+    @property
+    def point(self) -> Point:
+        """The weights and a copy of the potentials."""
+        return Point(self.weights, None, self.potentials.copy())
+
+
+class ExponentiatedGradient:
+    """Maximise the dual, sentence by sentence."""
+
+    name = "exponentiated_gradient"
+    serves: ClassVar[type[ConditionalProblem]] = ConditionalProblem
+
+    def refuses(self, problem: ConditionalProblem) -> str | None:
+        """Serve every problem with log loss."""
+        return None
+
+    def start(
+        self, problem: ConditionalProblem, warm: Point | None, settings: Settings
+    ) -> ExponentiatedGradientState:
+        """Start near the right labelings, or at the warm point's marginals."""
+        potentials = self._first(problem, warm)
+        entropy, _, weights = problem.potentials(potentials)
+        longest = float(problem.rows.norms.max(initial=0.0))
+        sweeps = core.GibbsSweeps(
+            problem.core, weights, potentials.nodes, potentials.edges, longest
+        )
+        for begin, end in problem.pieces():
+            sweeps.prepare(begin, end)
+        return ExponentiatedGradientState(
+            problem,
+            settings,
+            weights,
+            potentials,
+            sweeps,
+            np.random.default_rng(settings.seed),
+            float(problem.cost @ entropy),
+            active=problem.count,
+        )
+
+    @staticmethod
+    def _first(problem: ConditionalProblem, warm: Point | None) -> Potentials:
+        if warm is not None and isinstance(warm.alpha, Potentials):
+            return warm.alpha.copy()
+        if warm is not None:
+            return problem.potentials_at(warm.alpha)
+        nodes = np.zeros((problem.rows.count, problem.stride))
+        # So much of the probability for the right labels that the others add up to a few rows.
+        mass = float(problem.cost @ problem.lengths)
+        nodes[np.arange(problem.rows.count), problem.label] = np.log1p(mass)
+        return Potentials(nodes, np.zeros((problem.count, (problem.classes + 2) * problem.stride)))
+
+    def advance(self, state: ExponentiatedGradientState) -> None:
+        """Visit the sentences that are thought to have a gap, or all."""
+        problem, sweeps = state.problem, state.sweeps
+        primal = self._primal(state)
+        allowed = state.settings.tol * max(primal, 0.0) / max(1, problem.count)
+        threshold = -np.inf if state.full_next else _OPEN * allowed
+        chosen = sweeps.begin(int(state.random.integers(2**63)), threshold)
+        work = 2.0 * problem.gradient_work
+        budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
+        while not sweeps.sweep(budget):
+            problem.rows.checkpoint()
+        problem.rows.checkpoint()
+        share = chosen / max(1, problem.count)
+        problem.meter.add(MACHINE.sweep_call + share * work)
+        state.passes += share
+        state.active = chosen
+        primal, gap, full = self._primal(state), sweeps.gap, state.full_next
+        estimate = gap / primal if primal > 0.0 else np.inf
+        state.partial = 0 if full else state.partial + 1
+        near = estimate <= state.settings.tol
+        state.full_next = not full and (near or state.partial >= _MOST_PARTIAL)
+        state.expected_gap = estimate if full else max(estimate, 1.01 * state.settings.tol)
+        state.finished = full and gap == 0.0
+
+    @staticmethod
+    def _primal(state: ExponentiatedGradientState) -> float:
+        gap = state.sweeps.gap
+        if not np.isfinite(gap):
+            return 0.0
+        flat = state.weights.reshape(-1)
+        return state.entropy + state.sweeps.entropy - 0.5 * float(flat @ flat) + gap

@@ -1,0 +1,197 @@
+"""Conditional random fields on chains: the log loss, its dual and its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.rows import Rows
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.rounding import (
+    ACCURACY,
+    Size,
+    combination_error,
+    growth,
+    half_square_error,
+    upper_norm,
+)
+from widemargin.problems.sequence import ChainProblem, Matrix, Pointers, Vector
+
+_WIDEST = 600.0
+"""Differences of transition weights up to which no exponential vanishes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials:
+    """Scores of each sentence's own: the dual variables are the marginals at them.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (tokens, padded k)
+    edges : ndarray of shape (sentences, (k + 2) · padded k)
+        The lines of the weights beside those of the features.
+    """
+
+    nodes: Matrix
+    edges: Matrix
+
+    def copy(self) -> Potentials:
+        """Return a copy."""
+        return Potentials(self.nodes.copy(), self.edges.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalProblem(ChainProblem):
+    """Minimise ½‖w‖² + Σ c_i (log Σ_y exp(w·f_i(y)) − w·f_i(y_i)) over sentences i.
+
+    The dual variables are marginals of transitions that are consistent with each other. A point has
+    the matrix of weights as w, None as b, and as alpha what marginals are computed from: `Potentials`
+    of each sentence, or one matrix of weights for all. With v = Σ c_i (f_i(y_i) − E f_i), the dual
+    value is D = Σ c_i · entropy − ½‖v‖²; at weights it is R + alpha·v − ½‖v‖², R the losses there,
+    and at alpha = w the gap is ½‖w − v‖².
+    """
+
+    kind: ClassVar[str] = "sequence problems with log loss"
+
+    def cold_point(self) -> Point:
+        """Return no weights, and even marginals."""
+        return Point(np.zeros(self.shape), None, np.zeros(self.shape))
+
+    @property
+    def gradient_work(self) -> float:
+        """Price losses and marginals of all sentences, and their combination."""
+        steps = 3.0 * self.rows.count * self.classes * self.stride * MACHINE.tile_multiply
+        return (
+            self.rows.size.class_product(self.stride, 2.0)
+            + self.rows.size.softmax(self.stride)
+            + steps
+        )
+
+    def gibbs(self, weights: Matrix) -> tuple[Vector, Vector, Matrix]:
+        """Return each sentence's loss, what was added up for it, and the combination v."""
+        excess, magnitude = np.empty(self.count), np.empty(self.count)
+        combination = np.zeros(self.shape)
+        for begin, end in self.rows.pieces(self.gradient_work, self.count):
+            self.core.gibbs(weights, combination, begin, end, excess, magnitude, self.threads)
+        self.meter.add(self.gradient_work)
+        return excess, magnitude, combination
+
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Compute the certificate of a point from the data: forward-backward at w and at alpha."""
+        excess, magnitude, combination = self.gibbs(point.w)
+        own = float(np.vdot(point.w, point.w))
+        losses = float(self.cost @ excess)
+        above = self._loss_error(point.w, excess, magnitude)
+        primal, above = 0.5 * own + losses, above + half_square_error(own, point.w.size)
+        alpha = point.alpha
+        if isinstance(alpha, Potentials):
+            return point, self._bounds(primal, above, *self._dual_at_potentials(alpha))
+        if alpha is not point.w and not np.array_equal(alpha, point.w):
+            excess, magnitude, combination = self.gibbs(alpha)
+            losses, own = float(self.cost @ excess), float(np.vdot(alpha, alpha))
+        squared = float(np.vdot(combination, combination))
+        product = float(np.vdot(alpha, combination))
+        below = self._loss_error(alpha, excess, magnitude)
+        off = self._combination_error(self._score_errors(alpha, magnitude))
+        long, length = (upper_norm(value, alpha.size) for value in (own, squared))
+        below += (growth(alpha.size + 8.0) * length + off) * long
+        below += half_square_error(squared, alpha.size, off)
+        dual = losses + product - 0.5 * squared
+        return point, self._bounds(primal, above, dual, below)
+
+    @staticmethod
+    def _bounds(primal: float, above: float, dual: float, below: float) -> Certificate:
+        if not np.isfinite(below):
+            dual, below = -np.inf, 0.0
+        return Certificate.bounds(primal, above, dual, below)
+
+    def potentials_at(self, weights: Matrix) -> Potentials:
+        """Return the scores at weights as potentials of every sentence."""
+        nodes = np.empty((self.rows.count, self.stride))
+        for begin, end in self.pieces():
+            self.core.nodes(weights, begin, end, nodes)
+        edges = weights[self.rows.weights :].reshape(1, -1)
+        return Potentials(nodes, np.repeat(edges, self.count, axis=0))
+
+    def potentials(self, alpha: Potentials) -> tuple[Vector, Vector, Matrix]:
+        """Return the entropies at potentials, what was added up for them, and v."""
+        entropy, magnitude = np.empty(self.count), np.empty(self.count)
+        combination = np.zeros(self.shape)
+        for begin, end in self.rows.pieces(self.gradient_work, self.count):
+            self.core.potentials(
+                alpha.nodes, alpha.edges, combination, begin, end, entropy, magnitude
+            )
+        self.meter.add(self.gradient_work)
+        return entropy, magnitude, combination
+
+    def _dual_at_potentials(self, alpha: Potentials) -> tuple[float, float]:
+        """Return D at potentials and what it can be below that."""
+        entropy, magnitude, combination = self.potentials(alpha)
+        total, squared = float(self.cost @ entropy), float(np.vdot(combination, combination))
+        spread = alpha.edges.max(axis=1) - alpha.edges.min(axis=1)
+        errors = self._marginal_errors(spread, magnitude)
+        # An entropy is a logarithm less a mean of scores, whose weights are off by a share.
+        each = errors * (4.0 + 4.0 * magnitude) + growth(4.0 * self.lengths + 16.0) * magnitude
+        below = (1.0 + 1e-6) * float(self.cost @ each)
+        below += growth(self.count + 8.0) * float(self.cost @ abs(entropy))
+        off = self._combination_error(errors)
+        return total - 0.5 * squared, below + half_square_error(squared, combination.size, off)
+
+    def _marginal_errors(self, spread: Any, magnitude: Vector) -> Vector:
+        """Bound, for each sentence, the errors of log Z and of the logarithms of marginals.
+
+        Every probability is a product of sums of positive terms, each good to 2 k + 64 roundings,
+        and differences inside exponentials are rounded relative to what is subtracted. `spread` is
+        that of the transitions' weights.
+        """
+        sums = growth(self.lengths * (2.0 * self.classes + 64.0))
+        errors = sums + growth(4.0 * self.lengths + 16.0) * magnitude
+        return np.asarray(np.where(np.asarray(spread) <= _WIDEST, errors, np.inf))
+
+    def _score_errors(self, weights: Matrix, magnitude: Vector) -> Vector:
+        """Return the same at weights, where the scores of rows are rounded, too."""
+        edges = weights[self.rows.weights :, : self.classes]
+        rows = self._row_errors(self._longest_line(weights))
+        spread = float(edges.max() - edges.min())
+        return np.asarray(rows + self._marginal_errors(spread, magnitude + rows))
+
+    def _loss_error(self, weights: Matrix, excess: Vector, magnitude: Vector) -> float:
+        each = 2.0 * self._score_errors(weights, magnitude)
+        total = float(self.cost @ each) + growth(self.count + 8.0) * float(self.cost @ abs(excess))
+        return (1.0 + 1e-6) * total
+
+    def _combination_error(self, errors: Vector) -> float:
+        """Bound ‖v − fl(v)‖: marginals are off by a share, and sums are rounded."""
+        share = np.expm1(np.minimum(4.0 * errors, 700.0))
+        # The coefficients of a row have a norm of √2 c at most, and so do those of an edge.
+        norms = 1.42 * self.cost * np.sqrt(self.lengths)
+        rows = upper_norm(float(norms @ norms), self.count)
+        size = Size(self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights)
+        off = combination_error(size, rows, False, 0.0)
+        off += upper_norm(float((share * norms) @ (share * norms)), self.count) * (
+            self.rows.frobenius
+        )
+        edges = 2.0 * self.cost * (self.lengths + 1.0)
+        off += float((share + growth(self.rows.count + 64.0)) @ edges)
+        return (1.0 + 1e-6) * off
+
+
+def marginals(weights: Matrix, rows: Rows, first: Pointers, classes: int) -> NDArray[np.float64]:
+    """Return the probability of each label at each row."""
+    count = first.size - 1
+    problem = ConditionalProblem(
+        rows,
+        first,
+        np.zeros(rows.count, np.int32),
+        np.ones(count),
+        np.zeros((classes, classes)),
+        True,
+    )
+    out = np.empty((rows.count, classes))
+    for begin, end in problem.pieces(4.0):
+        problem.core.marginals(weights, begin, end, out)
+    return out

@@ -1,0 +1,126 @@
+"""SequenceCRF against all labelings one by one, finite differences and python-crfsuite."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from oracle_sequences import features, problem_of, small_sequences
+from widemargin import SequenceCRF
+from widemargin.problems.certificate import Point
+from widemargin.problems.conditional import ConditionalProblem, Potentials
+
+Array = NDArray[np.float64]
+
+
+def conditional(X: list[Any], y: list[Any], C: float, boundaries: bool) -> ConditionalProblem:
+    other = problem_of(X, y, C, boundaries=boundaries)
+    return ConditionalProblem(
+        other.rows, other.first, other.label, other.cost, other.mistake, boundaries
+    )
+
+
+def objective(w: Array, X: list[Any], y: list[Any], C: float, boundaries: bool) -> float:
+    total = 0.5 * float(np.vdot(w, w))
+    for x, own in zip(X, y, strict=True):
+        scores = [
+            float(np.vdot(w, features(x, z, 3, boundaries)))
+            for z in product(range(3), repeat=len(own))
+        ]
+        total += C * (logsumexp(scores) - float(np.vdot(w, features(x, own, 3, boundaries))))
+    return total
+
+
+@pytest.mark.parametrize("boundaries", [True, False])
+def test_losses_gradient_and_dual_by_enumeration(boundaries: bool) -> None:
+    X, y = small_sequences(1)
+    problem = conditional(X, y, 0.7, boundaries)
+    random = np.random.default_rng(0)
+    w = np.zeros(problem.shape)
+    w[:, :3] = random.normal(size=(problem.shape[0], 3))
+    if not boundaries:
+        w[-2:] = 0.0
+    excess, _, combination = problem.gibbs(w)
+    exact = objective(w[:, :3], X, y, 0.7, boundaries)
+    assert 0.5 * float(np.vdot(w, w)) + problem.cost @ excess == pytest.approx(exact, rel=1e-13)
+    for place in [(0, 0), (3, 2), (5, 1), (-3, 0)]:
+        moved = [w.copy(), w.copy()]
+        moved[0][place] += 1e-5
+        moved[1][place] -= 1e-5
+        values = [objective(m[:, :3], X, y, 0.7, boundaries) for m in moved]
+        slope = (values[0] - values[1]) / 2e-5
+        assert w[place] - combination[place] == pytest.approx(slope, abs=1e-7)
+    # The dual value at weights and at the same scores as potentials, and its bound.
+    judged, certificate = problem.certify(Point(w, None, w))
+    assert certificate.primal >= exact - 1e-12
+    potentials = problem.potentials_at(w)
+    other = problem.certify(Point(w, None, potentials))[1]
+    assert other.dual == pytest.approx(certificate.dual, abs=1e-9)
+    assert certificate.gap == pytest.approx(0.5 * float(np.vdot(w - combination, w - combination)))
+    assert judged.alpha is w
+
+
+@pytest.mark.parametrize("solver", ["exponentiated_gradient", "lbfgs"])
+def test_optimum(solver: str) -> None:
+    X, y = small_sequences(4, sentences=8)
+    model = SequenceCRF(C=0.5, tol=1e-7, solver=solver).fit(X, y)
+    shape = (4 + 3 + 2, 3)
+    best = minimize(lambda w: objective(w.reshape(shape), X, y, 0.5, True), np.zeros(27)).fun
+    certificate = model.certificate_
+    assert certificate.relative_gap <= 1e-7
+    assert certificate.dual <= best * (1.0 + 1e-9)
+    assert best * (1.0 - 1e-9) <= certificate.primal + 1e-6 * best
+    found = model.predict_marginals(X)
+    assert found[2].sum(axis=1) == pytest.approx(np.ones(len(X[2])))
+    scores = {
+        z: float(np.vdot(model._weights[:, :3], features(X[2], z, 3)))
+        for z in product(range(3), repeat=len(y[2]))
+    }
+    total = logsumexp(list(scores.values()))
+    first = sum(np.exp(s - total) for z, s in scores.items() if z[0] == 1)
+    assert found[2][0, 1] == pytest.approx(first)
+
+
+def test_even_probabilities_have_the_largest_entropy() -> None:
+    X, y = small_sequences(2)
+    problem = conditional(X, y, 1.0, True)
+    zeros = np.zeros((problem.count, 5 * problem.stride))
+    entropy = problem.potentials(Potentials(np.zeros((problem.rows.count, 4)), zeros))[0]
+    assert entropy == pytest.approx(problem.lengths * np.log(3.0))
+
+
+def test_objective_of_crfsuite() -> None:
+    crfsuite = pytest.importorskip("pycrfsuite")
+    import re
+    import tempfile
+    from pathlib import Path
+
+    X, y = small_sequences(5, sentences=30, longest=6)
+    trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=True)
+    for x, labels in zip(X, y, strict=True):
+        items = [{f"f{j}": float(v) for j, v in enumerate(row)} for row in x]
+        trainer.append(crfsuite.ItemSequence(items), [str(label) for label in labels])
+    trainer.set_params(
+        {
+            "c1": 0.0,
+            "c2": 1.0,
+            "feature.possible_states": True,
+            "feature.possible_transitions": True,
+            "epsilon": 1e-9,
+            "delta": 1e-12,
+            "max_iterations": 2000,
+        }
+    )
+    lines: list[str] = []
+    trainer.message = lines.append
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(str(Path(folder, "model")))
+    losses = [float(v) for v in re.findall(r"Loss: ([0-9.]+)", "".join(lines))]
+    model = SequenceCRF(C=0.5, boundaries=False, tol=1e-8).fit(X, y)
+    assert 2.0 * model.certificate_.primal == pytest.approx(min(losses), rel=1e-6)
