@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.sequence_crf import SequenceCRF as SequenceCRF
     from widemargin.estimators.sequence_svc import SequenceSVC as SequenceSVC
     from widemargin.estimators.sequence_svc_cv import SequenceSVCCV as SequenceSVCCV
+    from widemargin.estimators.structured_svc import StructuredSVC as StructuredSVC
     from widemargin.estimators.worst_case import WorstCase as WorstCase
     from widemargin.estimators.worst_case import worst_case as worst_case
     from widemargin.exact.verdict import ExactCertificate as ExactCertificate
@@ -65,6 +66,7 @@ _HOMES = {
     "SequenceSVC": "estimators.sequence_svc",
     "SequenceCRF": "estimators.sequence_crf",
     "SequenceSVCCV": "estimators.sequence_svc_cv",
+    "StructuredSVC": "estimators.structured_svc",
     "load_conll": "data.conll",
     "load_letters": "data.conll",
     "span_f1": "data.spans",

@@ -219,6 +219,14 @@ REASONS: dict[str, dict[str, str]] = {
         "_DECREASE": "a share of the decrease that a step promises",
         "_MOST_TRIALS": "a bound that keeps the loop finite",
     },
+    "methods/structures/exponentiated_gradient.py": {
+        "_MOST_PARTIAL": "passes without a look at every sentence",
+        "_OPEN": "a share of the gap that is allowed",
+    },
+    "projections/chain.py": {
+        "_MOST_STEPS": "a bound that keeps the loop finite",
+        "_ACCURACY": "an accuracy",
+    },
     "methods/structures/cached_frank_wolfe.py": {
         "_BATCHES": "a share of the sentences that may be blind to each other's steps",
         "_LARGEST_BATCH": "sentences that keep threads busy",

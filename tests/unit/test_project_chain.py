@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,10 +21,7 @@ def judged(cases: int, seed: int) -> float:
         d = random.uniform(0.5, 2.0, edges)
         tables = [cp.Variable((k, k), nonneg=True) for _ in range(edges)]
         rules = [cp.sum(table) == 1 for table in tables]
-        rules += [
-            cp.sum(a, axis=0) == cp.sum(b, axis=1)
-            for a, b in zip(tables[:-1], tables[1:], strict=True)
-        ]
+        rules += [cp.sum(a, axis=0) == cp.sum(b, axis=1) for a, b in itertools.pairwise(tables)]
         distance = sum(d[t] ** 2 * cp.sum_squares(tables[t] - m[t]) for t in range(edges))
         cp.Problem(cp.Minimize(distance), rules).solve(
             solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13

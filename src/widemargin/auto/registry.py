@@ -90,7 +90,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "exponentiated_gradient": {
         "conditional": "structures.exponentiated_gradient:ExponentiatedGradient"
     },
-    "cached_frank_wolfe": {"sequence": "structures.cached_frank_wolfe:CachedFrankWolfe"},
+    "cached_frank_wolfe": {
+        "sequence": "structures.cached_frank_wolfe:CachedFrankWolfe",
+        "structured": "structures.structured_frank_wolfe:StructuredFrankWolfe",
+    },
     "bmrm_qp": {
         "binary": "published.bmrm:BMRMQuadraticProgram",
         "sequence": "published.sequence_bmrm:SequenceBMRM",
@@ -123,6 +126,7 @@ POLICIES = {
     "unpenalised": "unpenalised:UnpenalisedPolicy",
     "multinomial": "multinomial:MultinomialPolicy",
     "sequence": "sequence:SequencePolicy",
+    "structured": "sequence:SequencePolicy",
     "conditional": "sequence:ConditionalPolicy",
 }
 """For each kind of problem, who decides when the user does not."""

@@ -49,8 +49,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             compression = compression_of(file.read(6))
         opener = open if compression is None else compression.open
         with opener(path, "rt", encoding="utf-8") as text:
-            for number, line in enumerate(text, 1):
-                yield number, line
+            yield from enumerate(text, 1)
     except UnicodeDecodeError as error:
         raise DataFormatError(f"not a text file: {error}", os.fspath(path)) from None
     except FileNotFoundError:
@@ -143,11 +142,21 @@ def conll_data(
             f"the template asks for {lines.columns} columns, the file has {width} before the label",
             path,
         )
+    matrix, names = _matrix(sentences, lines, feature_names)
+    labels = [row[-1] for sentence in sentences for row in sentence] if labelled else []
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    return ConllData(matrix, np.array(labels), lengths, names, sentences)
+
+
+def _matrix(
+    sentences: list[list[list[str]]], template: Template, feature_names: Sequence[str] | None
+) -> tuple[Any, list[str]]:
+    """Return the features of all rows, and the names of the columns."""
     known = feature_names is not None
     columns = {name: place for place, name in enumerate(feature_names or ())}
     places, pointers = array("i"), array("q", [0])
     for sentence in sentences:
-        for names in lines.expand(sentence):
+        for names in template.expand(sentence):
             for name in names:
                 place = columns.get(name) if known else columns.setdefault(name, len(columns))
                 if place is not None:
@@ -159,9 +168,7 @@ def conll_data(
         shape=(len(pointers) - 1, max(1, len(columns))),
     )
     matrix.sum_duplicates()
-    labels = [row[-1] for sentence in sentences for row in sentence] if labelled else []
-    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-    return ConllData(matrix, np.array(labels), lengths, list(columns), sentences)
+    return matrix, list(columns)
 
 
 def load_letters(

@@ -49,10 +49,10 @@ class ConditionalProblem(ChainProblem):
     """Minimise ½‖w‖² + Σ c_i (log Σ_y exp(w·f_i(y)) − w·f_i(y_i)) over sentences i.
 
     The dual variables are marginals of transitions that are consistent with each other. A point has
-    the matrix of weights as w, None as b, and as alpha what marginals are computed from: `Potentials`
-    of each sentence, or one matrix of weights for all. With v = Σ c_i (f_i(y_i) − E f_i), the dual
-    value is D = Σ c_i · entropy − ½‖v‖²; at weights it is R + alpha·v − ½‖v‖², R the losses there,
-    and at alpha = w the gap is ½‖w − v‖².
+    the matrix of weights as w, None as b, and as alpha what marginals are computed from:
+    `Potentials` of each sentence, or one matrix of weights for all. With
+    v = Σ c_i (f_i(y_i) − E f_i), the dual value is D = Σ c_i · entropy − ½‖v‖²; at weights it is
+    R + alpha·v − ½‖v‖², R the losses there, and at alpha = w the gap is ½‖w − v‖².
     """
 
     kind: ClassVar[str] = "sequence problems with log loss"

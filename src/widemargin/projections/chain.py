@@ -19,10 +19,10 @@ _ACCURACY = 1e-14
 def project_chain(tables: Any, weights: Any = None) -> Array:
     """Project one table for each edge of a chain onto consistent edge marginals.
 
-    Minimises ``½ Σ_t d_t² ‖α_t − m_t‖²`` over tables α_t ≥ 0 that add up to one each and agree where
-    they meet: ``Σ_i α_t(i, j) = Σ_k α_{t+1}(j, k)``. On chains these are exactly the marginals of
-    distributions over labelings. Newton's method on the dual, whose system is block-tridiagonal:
-    O(L k³) a step.
+    Minimises ``½ Σ_t d_t² ‖α_t − m_t‖²`` over tables α_t ≥ 0 that add up to one each and agree
+    where they meet: ``Σ_i α_t(i, j) = Σ_k α_{t+1}(j, k)``. On chains these are exactly the
+    marginals of distributions over labelings. Newton's method on the dual, whose system is
+    block-tridiagonal: O(L k³) a step.
 
     Parameters
     ----------
