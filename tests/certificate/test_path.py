@@ -110,8 +110,11 @@ def test_warm_starts_of_the_hinge(shape: tuple[int, int], factor: float) -> None
         path(X, y, Cs, loss="hinge", tol=1e-4, warm=w, max_iter=3000) for w in (True, False)
     )
     assert warm.passes.sum() <= cold.passes.sum() / factor
-    # A few sweeps more before a method takes over, where the cold run takes it at once.
-    assert (warm.passes <= np.maximum(1.25 * cold.passes, cold.passes + 2.0)).all()
+    # Sweeps go on until they have cost what another method would, where the cold run takes that at
+    # once: at most twice as much at the one C where it is changed, and less at all others.
+    worse = warm.passes > np.maximum(1.25 * cold.passes, cold.passes + 2.0)
+    assert worse.sum() <= 1
+    assert (warm.passes <= 2.0 * cold.passes + 2.0).all()
 
 
 def test_several_classes_and_predictions() -> None:

@@ -34,7 +34,12 @@ class RowSpaceState(OnFactorState):
         coefficients = self.factor.solve_half(point.w)
         # Reading off the point must not be interrupted: `run` does it after a stop.
         rows = replace(self.problem.rows, checkpoint=no_checkpoint)
-        return Point(rows.combine(coefficients), point.b, point.alpha)
+        w = rows.combine(coefficients)
+        # The factor is that of K with jitter, and K itself was rounded: one step of iterative
+        # refinement makes the scores those of the inner point. At a large cost that is digits.
+        missing = self.factor.upper.T @ point.w - rows.scores(w)
+        w += rows.combine(self.factor.solve(missing))
+        return Point(w, point.b, point.alpha)
 
     @property
     def passes(self) -> float:
