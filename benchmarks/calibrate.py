@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dpotrf
 from widemargin.auto import machine
 from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows, as_rows_array
+from widemargin.data.work import factor
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.block_dual_cd import BlockDualCD
 from widemargin.methods.coordinate.dual_cd import DualCD
@@ -148,26 +149,36 @@ def of_matrices() -> Iterator[tuple[str, float]]:
 
 
 def of_steps() -> Iterator[tuple[str, float]]:
-    """Yield what steps cost in Python: on a problem so small that nothing else counts."""
-    yield "step", fresh_step(ProximalNewton(), binary(dense(60, 8), "hinge"), 6)
+    """Yield what a step costs in Python: on the smallest problem that is not one compiled call."""
+    rows = dense(100, MACHINE.small_weights + 1)
+    size = rows.size
+    arithmetic = size.gram() + factor(size.weights) + size.product(MACHINE.proximal_products)
+    found = fresh_step(ProximalNewton(), binary(rows, "hinge"), 6) - arithmetic
+    yield "step", found / MACHINE.proximal_call
+
+
+def block_visit(rows: Rows, classes: int) -> float:
+    """Time a visit of block dual descent: its first sweep visits every row once."""
+    label = np.random.default_rng(2).integers(0, classes, rows.count)
+    problem = MulticlassProblem(
+        rows, label.astype(np.int32), np.ones(rows.count), classes, "weston_watkins", False
+    )
+    return fresh_step(BlockDualCD(), problem, 1) / rows.count
 
 
 def of_classes() -> Iterator[tuple[str, float]]:
     """Yield the prices of block dual descent."""
     shapes = ((4_000, 2, 16), (4_000, 100, 16), (4_000, 2, 64))
-    times, counts = [], []
-    for rows, weights, classes in shapes:
-        matrix = dense(rows, weights)
-        label = np.random.default_rng(2).integers(0, classes, rows)
-        problem = MulticlassProblem(
-            matrix, label.astype(np.int32), np.ones(rows), classes, "weston_watkins", False
-        )
-        times.append(fresh_step(BlockDualCD(), problem) / rows)
-        counts.append([1.0, classes, weights * classes])
-    visit, of_class, value = np.linalg.solve(counts, times)
-    yield "block_visit", max(100.0, float(visit))
-    yield "block_class", max(5.0, float(of_class))
-    yield "dense_block_value", max(0.05, float(value))
+    times = [block_visit(dense(rows, weights), classes) for rows, weights, classes in shapes]
+    counts = [[1.0, classes, weights * classes] for _, weights, classes in shapes]
+    visit, of_class, value = (float(found) for found in np.linalg.solve(counts, times))
+    yield "block_visit", max(50.0, visit)
+    yield "block_class", max(2.0, of_class)
+    yield "dense_block_value", max(0.05, value)
+    near = (block_visit(sparse(4_000, 500, 80), 16) - visit - 16 * of_class) / (16 * 80)
+    yield "block_value", max(0.05, near)
+    far = (block_visit(sparse(4_000, 50_000, 80), 16) - visit - 16 * of_class) / (16 * 80)
+    yield "far_block_value", max(0.0, far - near)
 
 
 def measure() -> dict[str, float]:

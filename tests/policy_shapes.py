@@ -26,6 +26,7 @@ def shape(
         traits.visit_cost,
         stiffness,
         tol,
+        pieces=traits.smooth and traits.curvature_level is not None,
     )
 
 

@@ -88,7 +88,7 @@ SWEPT = [
     (0.2, 20, 1.0, 1e-3, None),  # a third of the way left, far below Newton's price
     (0.3, 20, 1.0, 0.9, "newton"),  # hopeless, with evidence
     (0.9, 30, 1.0, 0.5, "newton"),
-    (1.1, 60, 1.0, 0.05, None),  # two thirds are left by the rate, less by the rest
+    (1.1, 60, 1.0, 0.01, None),  # half is left
     (1.1, 60, 1.0, 0.3, "newton"),  # as much was spent, more is left: ski rental
     (1.5, 60, 1.0, 2e-4, None),  # the end is near
 ]

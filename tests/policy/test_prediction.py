@@ -38,7 +38,7 @@ def test_a_standstill_is_no_reason_to_despair() -> None:
     works = [float(k) for k in range(1, 9)]
     gaps = [0.09, 1.2e-3, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4, 2.3e-4]
     assert steps_to_go(gaps, 1e-4) == math.inf
-    assert sweeps_to_go(works, gaps, 1e-4, expected=10.0) < 10.0
+    assert sweeps_to_go(works, gaps, 1e-4, expected=10.0) < 30.0
 
 
 def test_cheap_late_sweeps_count_for_what_they_cost() -> None:

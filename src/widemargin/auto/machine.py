@@ -81,6 +81,9 @@ class Machine:
     least_sweeps, stiff_sweeps, stiff_exponent : float
         Sweeps of coordinate descent for four digits on a shape of stiffness κ are about
         least + stiff κ^exponent (median over generated shapes, see benchmarks/atlas).
+    active_rows : float
+        Share of the rows whose dual variables stay inside their bounds where costs are large: only
+        these take part in what the rows' own curvature bounds.
     telling_sweeps : float
         Sweeps after which they have told how hard the problem is: where a second-order method costs
         no more than so many, and sweeps are not expected to need fewer, it begins.
@@ -92,12 +95,29 @@ class Machine:
         The geometric mean of what was spent and what is predicted, squared and as a share of the
         rival's price squared, from which a prediction is believed. Replayed over the records, the
         regret is flat between 0.1 and 0.2 and grows on both sides.
-    newton_steps, newton_stiff_steps, sampled_steps : float
-        Newton steps, how many more for each digit of the stiffness, and their share where samples
+    newton_steps, newton_stiff_steps, newton_sorting_steps, sampled_steps : float
+        Newton steps, how many more for each digit of the stiffness, the same where the loss is
+        quadratic on pieces and rows are about as many as weights, and their share where samples
         come first (medians likewise).
     proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
         Steps of `proximal_newton` and `interior_point`, and how many more for each digit of the gap
         and of the stiffness (medians likewise).
+    newton_products, proximal_products, interior_products : float
+        Products with the data in a step beside its matrix, in products over all rows; less than
+        what is called for, because samples, and rows that do not change, are left out (medians
+        likewise).
+    newton_matrix, interior_matrix : float
+        The matrix of a step as a share of a Gram matrix of all rows: near the solution only rows
+        that change are added, or counted (medians likewise).
+    corner_rows : float
+        Rows per weight in the rounded corner of the hinge near the solution (median likewise).
+    free_steps : float
+        Interior point's share of its steps where rows are no more than weights (median likewise).
+    proximal_call, interior_call : float
+        What a step costs in Python, in multiples of `step`.
+    products_per_root, products_per_digit, product_vectors : float
+        Conjugate gradients of a Newton step per root of the condition number, of a proximal one per
+        digit of the stiffness (medians likewise), and vectors over the weights in each.
     multiclass_steps : float
         Newton steps on a joint multiclass problem.
     multinomial_steps, multinomial_step_products : float
@@ -230,19 +250,33 @@ class Machine:
     least_sweeps: float = 4.0
     stiff_sweeps: float = 12.0
     stiff_exponent: float = 0.6
+    active_rows: float = 0.45
     telling_sweeps: float = 40.0
-    pool_offset: float = -0.54
-    pool_late: float = 0.08
-    pool_whole: float = 0.28
-    pool_expected: float = 0.54
+    pool_offset: float = -0.4
+    pool_late: float = 0.15
+    pool_whole: float = 0.3
+    pool_expected: float = 0.4
     evidence: float = 0.2
     newton_steps: float = 4.0
     newton_stiff_steps: float = 1.1
+    newton_sorting_steps: float = 3.0
     sampled_steps: float = 0.8
     proximal_steps: float = 7.0
     proximal_steps_per_digit: float = 3.0
     interior_steps: float = 5.0
     interior_steps_per_digit: float = 1.4
+    newton_products: float = 1.7
+    proximal_products: float = 2.7
+    interior_products: float = 7.0
+    newton_matrix: float = 0.45
+    interior_matrix: float = 0.75
+    corner_rows: float = 2.8
+    free_steps: float = 0.7
+    proximal_call: float = 1.2
+    interior_call: float = 2.0
+    products_per_root: float = 2.2
+    products_per_digit: float = 4.0
+    product_vectors: float = 12.0
     multiclass_steps: float = 36.0
     multinomial_steps: float = 7.0
     multinomial_step_products: float = 12.0

@@ -26,10 +26,10 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
 
     The contraction of a sweep depends on how far the dual is from being separable: on the stiffness
     κ = c ‖x‖² times the loss's factor, which is the ratio of what the rows add to the dual's
-    curvature and what the loss does. With fewer rows than weights X Xᵀ has curvature of its own in
-    every direction, by the law of Marchenko and Pastur at least (1 − √(n/d))² of the mean.
+    curvature and what the loss does. With fewer active rows than weights X Xᵀ has curvature of its
+    own in every direction, by the law of Marchenko and Pastur at least (1 − √(n/d))² of the mean.
     """
-    ratio = min(1.0, size.rows / max(1, size.weights))
+    ratio = min(1.0, MACHINE.active_rows * size.rows / max(1, size.weights))
     own = (1.0 - math.sqrt(ratio)) ** 2
     stiffness = 1.0 / (1.0 / max(stiffness, 1e-300) + own)
     sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
@@ -66,7 +66,8 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
         factor_of_rows = Size(size.rows, size.rows, size.rows**2)
         start = size.row_gram() + factor(size.rows)
         if shape.smooth:
-            steps = MACHINE.newton_steps * _newton_step(factor_of_rows)
+            steps = _newton_steps(shape) if shape.pieces else MACHINE.newton_steps
+            steps *= _newton_step(factor_of_rows)
             found.append(Offer("newton", start + steps, True))
         else:
             steps = _interior_point(shape, factor_of_rows)
@@ -79,34 +80,47 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
 def _newton(shape: BinaryShape) -> float:
     """Price Newton's method: a few steps, more where the problem is stiff."""
     size = shape.size
-    steps = MACHINE.newton_steps + MACHINE.newton_stiff_steps * _stiff_digits(shape, 1e4)
+    steps = _newton_steps(shape)
     if size.weights > MACHINE.largest_factorised:
-        products = min(float(MACHINE.most_products), 2.2 * math.sqrt(_condition(shape)))
-        return steps * (MACHINE.step + size.product(1.7) + _iterative(size, products))
+        products = MACHINE.products_per_root * math.sqrt(_condition(shape))
+        products = min(float(MACHINE.most_products), products)
+        beside = MACHINE.step + size.product(MACHINE.newton_products)
+        return steps * (beside + _iterative(size, products))
     if size.rows >= MACHINE.rows_of_samples * size.weights:
         # The steps on samples cost little, and the last ones start near the solution.
         steps *= MACHINE.sampled_steps
     return steps * _newton_step(size)
 
 
+def _newton_steps(shape: BinaryShape) -> float:
+    """Return the number of steps; many where as many rows as weights have to be sorted."""
+    rows, weights = shape.size.rows, shape.size.weights
+    sorting = shape.pieces and 0.5 * weights <= rows <= 4.0 * weights
+    per_digit = MACHINE.newton_sorting_steps if sorting else MACHINE.newton_stiff_steps
+    return MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
+
+
 def _newton_step(size: Size) -> float:
     # Half of the steps are near the solution, where a matrix follows the few rows that change.
-    matrix = 0.45 * min(size.gram(), size.product(2.0 * MACHINE.dear_matrix))
+    matrix = MACHINE.newton_matrix * min(size.gram(), size.product(2.0 * MACHINE.dear_matrix))
     call = MACHINE.small_call if size.weights <= MACHINE.small_weights else 1.0
     vectors = size.vectors(MACHINE.newton_vectors)
-    return size.product(1.7) + matrix + factor(size.weights) + vectors + call * MACHINE.step
+    products = size.product(MACHINE.newton_products)
+    return products + matrix + factor(size.weights) + vectors + call * MACHINE.step
 
 
 def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
     stiff = _stiff_digits(shape, 1e6)
     steps = MACHINE.proximal_steps + MACHINE.proximal_steps_per_digit * (digits + stiff)
     one_call = size.weights <= MACHINE.small_weights and size.values <= MACHINE.small_values
-    step = size.product(2.7) + 1.2 * MACHINE.step * (MACHINE.small_call if one_call else 1.0)
+    call = MACHINE.proximal_call * (MACHINE.small_call if one_call else 1.0)
+    step = size.product(MACHINE.proximal_products) + call * MACHINE.step
     if size.weights > MACHINE.largest_factorised:
         # The narrower the rounded corner, the sharper its curvature.
-        return steps * (step + _iterative(size, min(MACHINE.most_products, 1.0 + 4.0 * stiff)))
+        products = min(MACHINE.most_products, 1.0 + MACHINE.products_per_digit * stiff)
+        return steps * (step + _iterative(size, products))
     # Near the solution no more than a few times as many examples as weights are in the corner.
-    matrix = size.gram(min(size.rows, 2.8 * size.weights)) + factor(size.weights)
+    matrix = size.gram(min(size.rows, MACHINE.corner_rows * size.weights)) + factor(size.weights)
     return steps * (step + matrix + size.vectors(MACHINE.proximal_vectors))
 
 
@@ -114,10 +128,11 @@ def _interior_point(shape: BinaryShape, size: Size) -> float:
     digits = digits_of(shape.tol) + _stiff_digits(shape, 1e6)
     steps = MACHINE.interior_steps + MACHINE.interior_steps_per_digit * digits
     if size.rows <= size.weights:
-        steps *= 0.7  # every example can be put right: nothing is left undecided
+        steps *= MACHINE.free_steps  # every example can be put right: nothing is left undecided
     vectors = size.vectors(MACHINE.interior_vectors)
-    matrix = 0.75 * size.gram() + factor(size.weights)
-    return steps * (size.product(7.0) + matrix + vectors + 2.0 * MACHINE.step)
+    matrix = MACHINE.interior_matrix * size.gram() + factor(size.weights)
+    products = size.product(MACHINE.interior_products)
+    return steps * (products + matrix + vectors + MACHINE.interior_call * MACHINE.step)
 
 
 def _stiff_digits(shape: BinaryShape, most: float) -> float:
@@ -129,7 +144,7 @@ def _stiff_digits(shape: BinaryShape, most: float) -> float:
 
 def _iterative(size: Size, products: float) -> float:
     """Price the conjugate gradients of one step."""
-    return products * (size.product(2.0) + 12.0 * MACHINE.element * size.weights)
+    return products * (size.product(2.0) + MACHINE.product_vectors * MACHINE.element * size.weights)
 
 
 def _condition(shape: BinaryShape, sharper: float = 1.0) -> float:

@@ -25,6 +25,8 @@ class BinaryShape:
     tol : float
     compiled : bool
         Whether coordinate descent supports the loss.
+    pieces : bool
+        Whether the loss is quadratic on pieces: Newton's method has to find out who is on which.
     """
 
     size: Size
@@ -33,6 +35,7 @@ class BinaryShape:
     stiffness: float
     tol: float
     compiled: bool = True
+    pieces: bool = False
 
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:
@@ -46,4 +49,5 @@ class BinaryShape:
             loss.stiffness * mean_cost * rows.mean_squared_norm,
             tol,
             loss.compiled,
+            loss.smooth and loss.curvature_level is not None,
         )
