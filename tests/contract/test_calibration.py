@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,18 @@ def test_going_on_calibrates_again() -> None:
         model.calibration_["values"], exact.calibration_["values"], rtol=1e-2
     )
     assert model.calibration_["values"].shape == at_first.shape
+
+
+def test_going_on_without_time_keeps_the_calibration() -> None:
+    X, y = two_classes()
+    model = LinearSVCCV(Cs=[0.1, 1.0, 1e3], probability=True).fit(X, y)
+    assert model.C_ < 1e3
+    before = model.predict_proba(X)
+    model.set_params(Cs=[0.1, 1.0, 1e3, 1e4], time_limit=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.continue_search(X, y, tol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-3)
 
 
 def test_rows_held_out_more_than_once() -> None:

@@ -36,11 +36,15 @@ class CalibratedProbabilities:
             )
 
     def _learn_from(self, driver: Driver) -> None:
-        self.__dict__.pop("calibration_", None)
+        before = self.__dict__.pop("calibration_", None)
         if not self.probability:
             return
         method = self.probability if isinstance(self.probability, str) else METHODS[0]
         scores, folds = driver.held_out_scores(), driver.engine.folds
+        if scores is None:
+            if before is not None:
+                self.calibration_ = before
+            return
         found = Calibration.of(method, np.concatenate(scores), *_held_out(folds))
         self.calibration_ = {
             "method": found.method,

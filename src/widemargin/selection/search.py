@@ -251,12 +251,17 @@ class Driver:
         if self.told is not None:
             self.told(self.search)
 
-    def held_out_scores(self) -> list[Vector]:
-        """Return the scores of the rows that each fold held out, at the best C."""
+    def held_out_scores(self) -> list[Vector] | None:
+        """Return the scores of the rows that each fold held out, at the best C.
+
+        None if only an earlier search has looked at that C, and time is up.
+        """
         search = self.search
         C = search.Cs[search.best]
         if search.decided is None or search.decided[0] != C:
-            # Looked at by an earlier search, which has not kept them.
+            if self.cut_short:
+                return None
+            # An earlier search has not kept them.
             solved = self.engine.solve(C, self.effort(C, self.limits.accuracy.tol))
             search.decided = (C, solved.decisions)
         return search.decided[1]
