@@ -45,8 +45,9 @@ class Outcome:
 class Patience:
     """How long to wait for a process: by its own CPU seconds, so that a busy machine is no hang.
 
-    It has run out when the process has used `limit` CPU seconds, and also when `limit` seconds have
-    gone by in which it used none: a process that can run gets some, however busy the machine.
+    It has run out when the process has used `limit` CPU seconds, and also when six times as many
+    seconds have gone by in which it used none: a process that can run gets some by then, however
+    busy the machine.
     """
 
     def __init__(self, pid: int, limit: float) -> None:
@@ -60,7 +61,7 @@ class Patience:
         if used != self._last:
             self._last, self._since = used, time.monotonic()
         waited = time.monotonic() - self._since
-        return used - self._began > self._limit or waited > self._limit
+        return used - self._began > self._limit or waited > 6.0 * self._limit
 
     def _used(self) -> float:
         """Return the CPU seconds of the process so far; none where the system does not tell."""
