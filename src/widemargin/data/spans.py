@@ -24,7 +24,7 @@ def spans(labels: Sequence[Any]) -> set[tuple[int, int, str]]:
     return found
 
 
-def span_f1(y_true: Iterable[Sequence[Any]], y_pred: Iterable[Sequence[Any]]) -> float:
+def span_f1(y_true: Iterable[Any], y_pred: Iterable[Any]) -> float:
     """Return the F1 score of spans, as CoNLL's evaluation computes it.
 
     Parameters

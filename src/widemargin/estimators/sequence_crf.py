@@ -119,7 +119,7 @@ solver_, history_
         """Return the same as `predict_marginals`."""
         return self.predict_marginals(X, lengths=lengths)
 
-    def _kind(self) -> type[ChainProblem]:
+    def _kind(self) -> type[Any]:
         return ConditionalProblem
 
     def _problem(self, sequences: Sequences, codes: Any, cost: Any, threads: int) -> ChainProblem:

@@ -112,7 +112,7 @@ class SequenceSVC(SequenceClassifier):
         self.verbose = verbose
         self.callback = callback
 
-    def _kind(self) -> type[ChainProblem]:
+    def _kind(self) -> type[Any]:
         return SequenceProblem
 
     def _problem(self, sequences: Sequences, codes: Any, cost: Any, threads: int) -> ChainProblem:

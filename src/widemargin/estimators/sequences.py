@@ -36,7 +36,7 @@ class SequenceClassifier(CertifiedClassifier):
         """State the problem."""
 
     @abstractmethod
-    def _kind(self) -> type[ChainProblem]:
+    def _kind(self) -> type[Any]:
         """Return the class of the problem."""
 
     @abstractmethod
@@ -142,7 +142,7 @@ class SequenceClassifier(CertifiedClassifier):
             return sequences_of_dicts(X, known)[0]
         return sequences_of(X, lengths, self.n_features_in_)
 
-    def predict(self, X: Any, *, lengths: Any = None) -> list[NDArray[Any]]:
+    def predict(self, X: Any, *, lengths: Any = None) -> Any:
         """Return the labeling with the highest score, by dynamic programming.
 
         Parameters

@@ -126,7 +126,7 @@ class _Projection:
         off[:-1, 1:, 1:] = -share[1:-1]
         # 1) forward elimination  2) back substitution
         right = gradient.copy()
-        kept = []
+        kept: list[Array] = []
         for t in range(edges):
             if t:
                 before = kept[-1]
