@@ -119,7 +119,7 @@ def load_conll(
     ...     _ = path.write_text("the DT B-NP\\ndog NN I-NP\\nbarks VBZ B-VP\\n\\nit PRP B-NP\\n")
     ...     data = load_conll(path)
     >>> data.X.shape, data.lengths.tolist()
-    ((4, 72), [3, 1])
+    ((4, 66), [3, 1])
     >>> SequenceSVC().fit(data.X, data.y, lengths=data.lengths).predict(data.X, lengths=[3, 1])[0]
     array(['B-NP', 'I-NP', 'B-VP'], dtype='<U4')
     """

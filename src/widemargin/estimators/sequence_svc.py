@@ -78,9 +78,9 @@ class SequenceSVC(SequenceClassifier):
     >>> X = [np.eye(3)[labels] + random.normal(size=(8, 3)) for labels in y]
     >>> model = SequenceSVC(C=0.1).fit(X[:100], y[:100])
     >>> round(model.score(X[100:], y[100:]), 2)
-    0.78
+    0.71
     >>> print(model.certificate_)
-    primal 25..., dual 25..., within ... % of the optimum
+    primal 50.1..., dual 50..., within ... % of the optimum
     """
 
     def __init__(

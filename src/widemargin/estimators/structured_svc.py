@@ -70,7 +70,7 @@ class StructuredSVC(CertifiedClassifier):
     >>> from widemargin.estimators.structured_models import OrdinalModel
     >>> X, y = load_iris(return_X_y=True)
     >>> svc = StructuredSVC(OrdinalModel(3), C=0.1).fit(X, y)
-    >>> svc.predict(X[[0, 70, 140]])
+    >>> svc.predict(X[[0, 80, 140]])
     [0, 1, 2]
     """
 
