@@ -140,14 +140,24 @@ class Panels {
   std::int64_t features_ = 0, count_ = 0, panels_ = 0;
 };
 
+// Columns that are worked on at a time: what many rows have there stays in cache.
+inline std::int64_t chunk_of(const Stretch* stretches, std::int64_t parts) {
+  std::int64_t longest = 1;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    longest = std::max(longest, stretches[p].end - stretches[p].begin);
+  }
+  return std::min<std::int64_t>(longest, 1024);
+}
+
 // out[r] = k(x_places[r], x_j) for the examples j of the stretches, one after the other.
 template <class Real, class Rows>
 void kernel_rows(const Rows& rows, const KernelFunction& kernel, const Real* squares,
                  const std::int64_t* places, std::int64_t count, const Stretch* stretches,
                  std::int64_t parts, Real* const* out) {
-  constexpr std::int64_t most = Panels<Real>::at_once * Panels<Real>::width, chunk = 1024;
+  constexpr std::int64_t most = Panels<Real>::at_once * Panels<Real>::width;
+  const std::int64_t chunk = chunk_of(stretches, parts);
   Panels<Real> panels;
-  std::vector<Real> block(static_cast<std::size_t>(most * chunk));
+  std::vector<Real> block(static_cast<std::size_t>(std::min(most, count) * chunk));
   for (std::int64_t from = 0; from < count; from += most) {
     const std::int64_t some = std::min(most, count - from);
     panels.fill(rows, places + from, some);
@@ -172,9 +182,10 @@ template <class Rows>
 void kernel_combination(const Rows& rows, const KernelFunction& kernel, const double* squares,
                         const std::int64_t* places, const double* coefficients, std::int64_t count,
                         const Stretch* stretches, std::int64_t parts, double* out) {
-  constexpr std::int64_t most = Panels<double>::at_once * Panels<double>::width, chunk = 1024;
+  constexpr std::int64_t most = Panels<double>::at_once * Panels<double>::width;
+  const std::int64_t chunk = chunk_of(stretches, parts);
   Panels<double> panels;
-  std::vector<double> block(static_cast<std::size_t>(most * chunk));
+  std::vector<double> block(static_cast<std::size_t>(std::min(most, count) * chunk));
   for (std::int64_t from = 0; from < count; from += most) {
     const std::int64_t some = std::min(most, count - from);
     panels.fill(rows, places + from, some);

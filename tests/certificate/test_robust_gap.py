@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
 
 from oracle import LAYOUTS, layout
 from robust_oracle import RobustOracle, make_robust
@@ -238,3 +240,26 @@ def test_refusals() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RobustSVC(0.0, l2=1.0).fit(oracle.X, oracle.y)
+
+
+def test_steps_and_batches_of_the_estimator() -> None:
+    """The schemes of Table 1 and mini-batches are arguments; `isg` takes the paper's by default."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    arguments = {"radius": 0.1, "label_cost": 1.0, "norm": 1, "l2": 1.0, "fit_intercept": False}
+    exact = RobustSVC(**arguments, tol=1e-8).fit(X, y)
+    found = {}
+    for more in ({}, {"step": "geometric"}, {"step": "1/sqrt(k)"}, {"batch_size": 16}):
+        model = RobustSVC(**arguments, solver="isg", tol=1e-3, **more).fit(X, y)
+        assert model.solver_ == "isg"
+        assert exact.dual_[0] * (1 - 1e-9) <= model.primal_[0] <= 1.02 * exact.primal_[0]
+        found[str(more)] = model.primal_[0]
+    assert len(set(found.values())) >= 3
+    for wrong, message in (
+        ({"step": "1/k"}, "step is for solver 'isg' or 'ippa'"),
+        ({"step": "k", "solver": "isg"}, "step must be one of"),
+        ({"batch_size": 4, "solver": "ippa"}, "batch_size is for solver 'isg'"),
+        ({"batch_size": 0, "solver": "isg"}, "batch_size must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RobustSVC(**wrong).fit(X, y)

@@ -212,6 +212,7 @@ REASONS: dict[str, dict[str, str]] = {
     "methods/published/_step_sizes.py": {
         "SHORTEST": "sweeps of a stage",
         "LONGEST": "sweeps of a stage",
+        "NEGLIGIBLE": "a share of the first step",
     },
     "problems/conditional.py": {"_WIDEST": "the range of exponentials"},
     "methods/structures/lbfgs.py": {

@@ -176,12 +176,12 @@ def solvers_for(kind: type[Problem]) -> list[str]:
     return ["auto", *named] if _entry(POLICIES, kind) else named
 
 
-def method_named(name: str, kind: type[Problem]) -> Method:
+def method_named(name: str, kind: type[Problem], **options: Any) -> Method:
     """Return a new method of that name for a kind of problem."""
     found = _entry(METHODS.get(name) or _INNER.get(name, {}), kind)
     if found is None:
         raise ValueError(f"no method {name!r} supports {kind.kind}")
-    method: Method = _load(_METHODS, found)()
+    method: Method = _load(_METHODS, found)(**options)
     return method
 
 
@@ -204,6 +204,23 @@ def choice_of(solver: str, kind: type[Problem]) -> Choice:
             )
         raise ValueError(f"solver must be one of {serving}; got {solver!r}")
     return Named(method_named(solver, kind))
+
+
+def choice_with(solver: str, kind: type[Problem], options: dict[str, Any]) -> Choice:
+    """Return one method by its name, alone, with options that it says it takes."""
+    chosen = choice_of(solver, kind)
+    if not options:
+        return chosen
+    tables = {**METHODS, **_INNER}
+    found = {name: _entry(table, kind) for name, table in tables.items() if _entry(table, kind)}
+    known = {name: getattr(_load(_METHODS, entry), "options", {}) for name, entry in found.items()}
+    for option in options:
+        takers = [name for name in known if option in known[name]]
+        if solver not in takers:
+            names = " or ".join(map(repr, takers))
+            raise ValueError(f"{option} is for solver {names}; solver is {solver!r}")
+    arguments = {known[solver][option]: value for option, value in options.items()}
+    return Named(method_named(solver, kind, **arguments))
 
 
 def _key(kind: type[Any]) -> str:

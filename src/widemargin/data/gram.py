@@ -194,9 +194,12 @@ class Gram:
         A distance is a difference of squared norms, whose rounding the exponential multiplies by γ
         times their size.
         """
-        if self.kernel.name == "rbf" and self.source is not None and "all" not in self._kept:
-            return bool(4.0 * self.kernel.gamma * self.source.largest_square <= 1000.0)
-        return float(np.abs(self.diagonal).max(initial=0.0)) <= 1e30
+        if "single" not in self._kept:
+            fits = float(np.abs(self.diagonal).max(initial=0.0)) <= 1e30
+            if self.kernel.name == "rbf" and self.source is not None and "all" not in self._kept:
+                fits = 4.0 * self.kernel.gamma * self.source.largest_square <= 1000.0
+            self._kept["single"] = fits
+        return bool(self._kept["single"])
 
     @property
     def bounds(self) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ class GramPart(Gram):
             places.size,
             gram.checkpoint,
             gram.meter,
-            {"diagonal": gram.diagonal[places]},
+            {"diagonal": gram.diagonal[places], "sizes": gram.sizes[places]},
             gram,
             np.array(stretches, dtype=np.int64).ravel(),
             places,

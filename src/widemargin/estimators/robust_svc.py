@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.auto.registry import choice_of
+from widemargin.auto.registry import choice_with
 from widemargin.data.centring import given_intercepts
 from widemargin.data.training_set import TrainingSet
-from widemargin.data.validation import check_flag, check_not_negative, check_number
+from widemargin.data.validation import check_count, check_flag, check_not_negative, check_number
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.linear_scores import LinearScores
+from widemargin.methods.base import Choice
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import NORMS
 from widemargin.problems.robust import RobustProblem
 from widemargin.run import Record, Solution
+
+_STEPS = ("restarts", "geometric", "1/k", "1/sqrt(k)", "automatic")
 
 
 class RobustSVC(LinearScores):
@@ -50,6 +53,12 @@ class RobustSVC(LinearScores):
         Factors on the weights per class.
     solver : {"auto", "interior_point", "hybrid", "isg", "ippa", "gs_admm"}, default="auto"
         Optimisation method; all reach the same solution to within ``tol``.
+    step : {"restarts", "geometric", "1/k", "1/sqrt(k)", "automatic"}, optional
+        Step sizes of "isg" and "ippa", which then run alone, as published: one of the schemes of
+        Table 1 of the paper (the last three), geometric rounds that get slower ("restarts", the
+        default of "isg"), or steps that adapt to noise and drift ("automatic", of "ippa").
+    batch_size : int, optional
+        Examples per step of "isg". Default: as many as hide the projection behind the rows.
     max_iter : int, default=1000
         Maximum number of sweeps or steps.
     time_limit : float, optional
@@ -115,6 +124,8 @@ class RobustSVC(LinearScores):
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: str = "auto",
+        step: str | None = None,
+        batch_size: int | None = None,
         max_iter: int = 1000,
         time_limit: float | None = None,
         warm_start: bool = False,
@@ -131,6 +142,8 @@ class RobustSVC(LinearScores):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.solver = solver
+        self.step = step
+        self.batch_size = batch_size
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.warm_start = warm_start
@@ -207,7 +220,20 @@ class RobustSVC(LinearScores):
         check_not_negative("l2", self.l2)
         check_flag("fit_intercept", self.fit_intercept)
         check_limits(self)
-        choice_of(self.solver, RobustProblem)
+        if self.step is not None and self.step not in _STEPS:
+            names = ", ".join(map(repr, _STEPS))
+            raise ValueError(f"step must be one of {names}; got {self.step!r}")
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size)
+        choice_with(self.solver, RobustProblem, self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """Return what was asked of an incremental method."""
+        asked = {"step": self.step, "batch_size": self.batch_size}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def _choice(self, problem: Any) -> Choice:
+        return choice_with(self.solver, type(problem), self._options())
 
     def _keep(
         self,

@@ -82,5 +82,6 @@ class KernelPairsDualCD:
         done = state.turn == len(state.points)
         state.passes = state.rounds + state.turn / len(state.points)
         state.expected_gap = max(state.gaps) if done else np.inf
-        state.active = sum(int(np.count_nonzero(point.alpha)) for point in state.points)
+        if done:
+            state.active = sum(int(np.count_nonzero(point.alpha)) for point in state.points)
         state.finished = done and state.rounds >= _MOST_ROUNDS

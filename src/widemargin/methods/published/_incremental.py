@@ -80,10 +80,15 @@ class Incremental(ABC):
     serves: ClassVar[type[Any]] = RobustProblem
     first_step: float
     """Of the first stage, in units of 1 / mean squared length of a row."""
+    scheme: ClassVar[str] = "automatic"
+    """Of the step sizes, unless another is asked for."""
 
-    def __init__(self, scheme: str = "automatic", step: float | None = None) -> None:
-        self._scheme, self._step = scheme, step
-        step_sizes(scheme, 1.0)
+    def __init__(
+        self, scheme: str | None = None, step: float | None = None, batch_size: int | None = None
+    ) -> None:
+        self._scheme, self._step = scheme or self.scheme, step
+        self._batch_size = batch_size
+        step_sizes(self._scheme, 1.0)
 
     def refuses(self, problem: RobustProblem) -> str | None:
         """Support every robust problem whose weights are held by something."""
@@ -131,7 +136,7 @@ class Incremental(ABC):
             w,
             b,
             price,
-            self.batch_of(problem),
+            self.batch_of(problem) if self._batch_size is None else min(self._batch_size, n),
             _SMALLEST_STEP * unit,
             point,
             active=n,

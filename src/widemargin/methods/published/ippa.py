@@ -6,6 +6,8 @@ modified secant method, at a few passes over the weights for each example.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from widemargin.methods.published._incremental import Incremental
 from widemargin.problems.certificate import Point
 from widemargin.problems.robust import RobustProblem
@@ -16,6 +18,7 @@ class IPPA(Incremental):
 
     name = "ippa"
     first_step = 0.3
+    options: ClassVar[dict[str, str]] = {"step": "scheme"}
 
     def batch_of(self, problem: RobustProblem) -> int:
         """Return how many examples go between two summed iterates: a sum costs all weights."""
