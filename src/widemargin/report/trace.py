@@ -114,10 +114,10 @@ def traced(subject: Subject) -> list[Curve]:
         warnings.simplefilter("ignore")  # the report says whether the fit converged
         twin.fit(subject.train.X, subject.labels, subject.sample_weight)
     ends = [Certificate(float(p), float(d)) for p, d in zip(twin.primal_, twin.dual_, strict=True)]
-    names, spent = problem_names(subject), [h["seconds"] for h in twin.history_]
+    runs = zip(problem_names(subject), probes, ends, twin.history_, strict=True)
     return [
-        _certified(name, probe, problem, end, seconds[-1] if seconds else 0.0)
-        for name, (probe, problem), end, seconds in zip(names, probes, ends, spent, strict=True)
+        _certified(name, probe, problem, end, history)
+        for name, (probe, problem), end, history in runs
     ]
 
 
@@ -129,15 +129,18 @@ def _twin(estimator: Any) -> Any:
     return twin.set_params(**{name: value for name, value in settings.items() if name in known})
 
 
-def _certified(name: str, probe: Probed, problem: Any, end: Certificate, ended: float) -> Curve:
+def _certified(
+    name: str, probe: Probed, problem: Any, end: Certificate, history: dict[str, list[Any]]
+) -> Curve:
     """Return the certificates of a run's snapshots and, last, that of its answer."""
     taken = probe.snapshots
     values = [problem.certify(snapshot.point)[1] for snapshot in taken]
     last = taken[-1]
+    ended = max(history["seconds"][-1] - probe.clock.outside, last.seconds)
     return _best(
         name,
-        [*(s.seconds for s in taken), max(ended - probe.clock.outside, last.seconds)],
-        [*(s.passes for s in taken), last.passes],
+        [*(s.seconds for s in taken), ended],
+        [*(s.passes for s in taken), max(history["passes"][-1], last.passes)],
         [*(v.primal for v in values), end.primal],
         [*(v.dual for v in values), end.dual],
         [*(s.method for s in taken), last.method],
