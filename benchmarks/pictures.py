@@ -127,8 +127,8 @@ def data_flow() -> None:
             f'<rect x="{x}" y="30" width="134" height="88" rx="10" fill="{fill}" stroke="{edge}"/>'
             f'<text x="{x + 67}" y="60" text-anchor="middle" font-size="17" font-weight="bold" '
             f'fill="{INK}">{name}</text>'
-            f'<text x="{x + 67}" y="83" text-anchor="middle" font-size="12.5" fill="#5b6675">{first}'
-            f'</text><text x="{x + 67}" y="101" text-anchor="middle" font-size="12.5" '
+            f'<text x="{x + 67}" y="83" text-anchor="middle" font-size="12.5" fill="#5b6675">'
+            f'{first}</text><text x="{x + 67}" y="101" text-anchor="middle" font-size="12.5" '
             f'fill="#5b6675">{second}</text>'
         )
         if place:
