@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from widemargin.selection.path import Path as Path
     from widemargin.selection.path import path as path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "LinearSVC": "estimators.linear_svc",
