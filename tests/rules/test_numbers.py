@@ -49,7 +49,9 @@ REASONS: dict[str, dict[str, str]] = {
         "_FAR_BELOW": "a difference of accuracies that no fold explains",
         "_EXAMPLES_BELOW": "a number of examples that no fold explains",
     },
-    "cli/demo.py": dict.fromkeys(("_TOL", "_C", "_FOLDS"), "what the demo asks for"),
+    "cli/demo.py": dict.fromkeys(
+        ("_TOL", "_C", "_FOLDS", "_COSTS", "_ITERATIONS"), "what the demo asks for"
+    ),
     "cli/main.py": dict.fromkeys(
         ("OK", "NOT_REACHED", "BAD_INPUT", "INTERNAL", "INTERRUPTED"), "an exit code"
     ),
