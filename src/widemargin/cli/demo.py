@@ -65,7 +65,9 @@ def _hard_fit(output: Output) -> list[dict[str, Any]]:
     X = scale(X)
     output.text(f"\n1. A fit to the end: breast cancer, 569 x 30, hinge loss, C = {_C:g}")
     ours = LinearSVC("hinge", C=_C, tol=_TOL, fit_intercept="penalised")
-    rows = [{"library": "widemargin, certified", "seconds": _timed_fit(ours, X, y)}]
+    rows: list[dict[str, Any]] = [
+        {"library": "widemargin, certified", "seconds": _timed_fit(ours, X, y)}
+    ]
     bound = ours.certificate_.dual
     rows[0]["above_optimum"] = (ours.certificate_.primal - bound) / bound
     for count in _ITERATIONS:
