@@ -89,8 +89,9 @@ class Machine:
         no more than so many, and sweeps are not expected to need fewer, it begins.
     pool_offset, pool_late, pool_whole, pool_expected : float
         Weights of three forecasts of what sweeps still cost (their later half, all of them, and
-        what was expected before), in logarithms: least squares over recorded runs
-        (`benchmarks.atlas.fit`), after which one standard deviation is a factor of 2.5.
+        what was expected before), in logarithms. They start from the least squares over recorded
+        runs (`benchmarks.atlas.fit`) and lean less on what was expected; replayed over the
+        records they lose less. One standard deviation is a factor of 2.5.
     evidence : float
         The geometric mean of what was spent and what is predicted, squared and as a share of the
         rival's price squared, from which a prediction is believed. Replayed over the records, the
@@ -98,7 +99,8 @@ class Machine:
     newton_steps, newton_stiff_steps, newton_sorting_steps, sampled_steps : float
         Newton steps, how many more for each digit of the stiffness, the same where the loss is
         quadratic on pieces and rows are about as many as weights, and their share where samples
-        come first (medians likewise).
+        come first (medians likewise, but for those that sort pieces: from counted steps on a few
+        generated shapes).
     proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
         Steps of `proximal_newton` and `interior_point`, and how many more for each digit of the gap
         and of the stiffness (medians likewise).

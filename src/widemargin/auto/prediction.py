@@ -70,8 +70,8 @@ def sweeps_to_go(
     later half of the sweeps, which a single estimate can bring to a standstill; that over all of
     them, which the first sweeps flatter; and what sweeps were `expected` to cost in all before the
     first one, or what they have cost since, if that is more. All are taken in multiples of the work
-    so far, and their logarithms are added with the weights of a least-squares fit
-    (`benchmarks.atlas.fit`), which leaves a factor of 2.5.
+    so far, and their logarithms are added with the weights in `machine.py`, which leave a
+    factor of 2.5.
 
     Parameters
     ----------
