@@ -43,13 +43,14 @@ class Descent {
     double work = 0.0;
     GapEstimate now = descent_.estimate();
     bool stuck = false;
+    Halving halving;
     while (work < budget) {
       if (next_ == missing_.size()) {
         if (chosen_) {
           work += descent_.descend();
           chosen_ = false;
           now = descent_.estimate();
-          stuck = descent_.stuck();
+          stuck = descent_.stuck() || halving.stands_still(now);
           if (stuck || now.gap <= target * now.primal) break;
         }
         missing_ = descent_.choose();

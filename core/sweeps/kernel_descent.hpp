@@ -30,6 +30,22 @@ struct GapEstimate {
   double gap, primal;
 };
 
+// Sees when nothing but rounding moves: near the solution variables can go to and fro for ever.
+class Halving {
+ public:
+  bool stands_still(const GapEstimate& now) {
+    if (now.gap < 0.5 * last_) {
+      last_ = now.gap;
+      rounds_ = 0;
+    }
+    return ++rounds_ > 50 && now.gap <= 1e-9 * now.primal;
+  }
+
+ private:
+  double last_ = infinite;
+  int rounds_ = 0;
+};
+
 // How working sets are made: members at first and at most, and the share of the violation that
 // descent inside a set leaves.
 struct SetSizes {
@@ -108,7 +124,11 @@ class KernelDescent {
     }
     stuck_ = moved.empty();
     carry(moved, change);
-    return static_cast<double>(steps) * 2.0 * size + static_cast<double>(moved.size()) * box_.count;
+    // Besides steps and moves: the matrix of the set, the ranking and the gap, and the round
+    // itself.
+    const double round = 1.0 * size * size + 8.0 * box_.count + 1000.0;
+    return static_cast<double>(steps) * 2.0 * size +
+           static_cast<double>(moved.size()) * box_.count + round;
   }
 
   bool stuck() const { return stuck_; }

@@ -211,7 +211,7 @@ def choice_with(solver: str, kind: type[Problem], options: dict[str, Any]) -> Ch
     chosen = choice_of(solver, kind)
     if not options:
         return chosen
-    tables = {**METHODS, **_INNER}
+    tables: dict[str, dict[str, Any]] = {**METHODS, **_INNER}
     found = {name: _entry(table, kind) for name, table in tables.items() if _entry(table, kind)}
     known = {name: getattr(_load(_METHODS, entry), "options", {}) for name, entry in found.items()}
     for option in options:

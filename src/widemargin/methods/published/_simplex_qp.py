@@ -62,7 +62,7 @@ def solve_simplex_qp(
 def _solved(system: Matrix, right: Vector) -> Vector:
     """Solve a symmetric system, singular or not; its entries must be finite."""
     try:
-        return np.linalg.solve(system, right)
+        return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(system)
         kept = np.abs(values) > 1e-15 * float(np.abs(values).max())
