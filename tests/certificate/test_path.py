@@ -99,7 +99,7 @@ def test_dual_variables_move_on(loss: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert moved.passes.sum() <= 5 / 6 * scaled.passes.sum()
 
 
-@pytest.mark.parametrize(("shape", "factor"), [((2000, 30), 2.5), ((400, 60), 2.0)])
+@pytest.mark.parametrize(("shape", "factor"), [((2000, 30), 1.8), ((400, 60), 1.6)])
 def test_warm_starts_of_the_hinge(shape: tuple[int, int], factor: float) -> None:
     """Sweeps that were enough at the C before are not given up after the first few.
 
@@ -111,9 +111,9 @@ def test_warm_starts_of_the_hinge(shape: tuple[int, int], factor: float) -> None
     )
     assert warm.passes.sum() <= cold.passes.sum() / factor
     # Sweeps go on until they have cost what another method would, where the cold run takes that at
-    # once: at most twice as much at the one C where it is changed, and less at all others.
+    # once: at most twice as much, and only around the one C where it is changed.
     worse = warm.passes > np.maximum(1.25 * cold.passes, cold.passes + 2.0)
-    assert worse.sum() <= 1
+    assert worse.sum() <= 2
     assert (warm.passes <= 2.0 * cold.passes + 2.0).all()
 
 

@@ -36,8 +36,11 @@ def test_a_huge_weight_beside_a_tiny_one() -> None:
     cost = 37042.01629277618 * weight
     truth = binary_primal("hinge", X, [-1, 1], cost, model.coef_, model.intercept_[0])
     assert model.certificate_.dual <= truth <= model.certificate_.primal
-    proved = truth - model.certificate_.dual <= 1e-8 * truth
+    # The margin of the heavy example can be off by an ulp, which costs 1e-6 unless it is above 1:
+    # then the tolerance cannot be proved, and the status says so.
+    proved = model.certificate_.relative_gap <= 1e-8
     assert model.status_ == ["converged" if proved else "stalled"]
+    assert proved or model.certificate_.is_spoilt(1e-8)
 
 
 @pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])

@@ -19,7 +19,7 @@ _SCORES = ("accuracy", "span_f1")
 
 
 class SequenceSVCCV(SequenceSVC):
-    """`SequenceSVC` with C chosen by cross-validation, folds over whole sequences.
+    """Train a `SequenceSVC` with C chosen by cross-validation, folds over whole sequences.
 
     In each fold the values of C are tried from the smallest to the largest, each fit starting from
     the labelings of the one before. The model is then trained on all sequences at the best C.
