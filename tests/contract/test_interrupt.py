@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
+from cpu_time import cpu_seconds, needs_proc
 from oracle import LOSSES, PAIRS
 from widemargin.interrupt import Interrupt
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="reads CPU times from Linux's /proc"
-)
+pytestmark = needs_proc
 
 CHILD = """
 import json, sys, time, warnings
@@ -59,12 +58,6 @@ for line in sys.stdin:
 
 # (rows, features) that keep each method busy for seconds at a tolerance of 1e-15.
 BUSY = {"dual_cd": (20_000, 100)}
-
-
-def cpu_seconds(process: int) -> float:
-    """Return the CPU time that a process has taken: it does not depend on what else is running."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture(scope="module")

@@ -91,10 +91,10 @@ def test_warning_points_at_the_caller() -> None:
 def test_time_limit(solver: str, loss: str) -> None:
     X, y = long_problem()
     model = estimator(loss, C=100.0, solver=solver, tol=1e-15, max_iter=10**9, time_limit=0.2)
-    began = time.perf_counter()
+    began = time.process_time()
     messages = fit_with_warnings(model, X, y)
-    # Not a measurement: only that the limit was seen at all, with slack for a busy machine.
-    assert time.perf_counter() - began < 3.0
+    # CPU time: a busy machine takes longer by the clock.
+    assert time.process_time() - began < 1.0
     assert model.status_[0] in ("time_limit", "stalled", "converged")
     if model.status_ == ["time_limit"]:
         assert len(messages) == 1
