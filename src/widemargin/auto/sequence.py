@@ -10,7 +10,7 @@ from widemargin.auto.decision import Decision, Leg
 
 
 class SequencePolicy:
-    """Visit sentences one by one: no other method comes near, on any shape that was measured."""
+    """Visit sentences one by one; the other methods are there to compare with."""
 
     decision: ClassVar[Decision] = Decision("cached_frank_wolfe", cause.CACHED_LABELINGS)
 
@@ -27,6 +27,6 @@ class SequencePolicy:
 
 
 class ConditionalPolicy(SequencePolicy):
-    """Dual block ascent: quasi-Newton steps on the primal take several times the passes."""
+    """Dual block ascent; quasi-Newton steps on the primal are there to compare with."""
 
     decision = Decision("exponentiated_gradient", cause.MARGINALS)
