@@ -8,6 +8,8 @@ import widemargin
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
+from api_pages import CONTEXT  # noqa: E402
+
 project = "widemargin"
 author = "The widemargin developers"
 copyright = f"2026, {author}"
@@ -31,11 +33,14 @@ toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
-suppress_warnings = ["myst.header"]  # results of benchmarks are included as they are
+# Results of benchmarks are included as they are; the context of the API pages holds functions.
+suppress_warnings = ["myst.header", "config.cache"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the numpydoc sections name the types
-autosummary_generate = False
+autosummary_generate = True  # a page for each name of docs/api/index.rst
+autosummary_context = CONTEXT
+templates_path = ["_templates"]
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {

@@ -107,8 +107,8 @@ def test_docstrings(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", widemargin.__all__)
 def test_public_names_are_documented(name: str) -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/api").glob("*.rst"))
-    assert re.search(rf"^\.\. auto\w+:: {name}$", text, re.MULTILINE), f"{name} is not in docs/api"
+    text = (ROOT / "docs/api/index.rst").read_text(encoding="utf-8")
+    assert re.search(rf"^   {name}$", text, re.MULTILINE), f"{name} is not in docs/api/index.rst"
     documentation = inspect.getdoc(getattr(widemargin, name)) or ""
     assert re.match(r"[A-Z][^\n]*\.(\n|$)", documentation), f"{name} has no one-line summary"
 
