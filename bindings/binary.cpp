@@ -45,16 +45,17 @@ void register_proximal(BinaryClass& binary) {
       .def(
           "proximal_alpha",
           [](const BinaryCore& core, Vector center, double h, Vector scores, double b,
-             MutableVector alpha) {
+             MutableVector alpha, bool widen) {
             ProximalHinge loss = proximal_of(core, center, h);
             const double* at = over_examples(core, scores, "scores");
             double* out = over_examples(core, alpha, "alpha");
             nb::gil_scoped_release release;
-            const std::int64_t inside = widened_corner(loss, at, b, out);
+            const std::int64_t inside =
+                widen ? widened_corner(loss, at, b, out) : proximal_alpha(loss, at, b, out);
             return std::tuple(inside, loss.h);
           },
           nb::arg("center"), nb::arg("h"), nb::arg("scores"), nb::arg("b"),
-          nb::arg("alpha").noconvert())
+          nb::arg("alpha").noconvert(), nb::arg("widen") = true)
       .def(
           "proximal_curvature",
           [](const BinaryCore& core, double h, Vector alpha, MutableVector curvature) {

@@ -62,11 +62,19 @@ REASONS: dict[str, dict[str, str]] = {
         "_CONTROLS": "characters of ASCII",
     },
     "data/gram.py": {"Kernel.degree": "the default of an argument, as scikit-learn's"},
+    "data/blocks.py": {
+        "DENSE_VALUES": "how rows are cut: the bits of results depend on it",
+        "SPARSE_VALUES": "how rows are cut: the bits of results depend on it",
+        "FEWEST_ROWS": "how rows are cut: the bits of results depend on it",
+        "MOST_ROWS": "how rows are cut: the bits of results depend on it",
+        "HEAD": "rows that tell how rows are cut",
+    },
+    "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",
         "_FAR": "a ratio of lengths from which digits are lost",
     },
-    "data/rows.py": {"_COMPENSATED": "a count of operations"},
+    "data/rows.py": {"COMPENSATED": "a count of operations"},
     "data/semidefinite.py": {
         "_ROWS_OF_A_BLOCK": "a buffer: no second matrix is made",
         "_SAMPLE": "what the documentation promises to look at",

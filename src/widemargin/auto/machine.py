@@ -133,6 +133,9 @@ class Machine:
     call : float
         Nanoseconds of one compiled call. Longer work is cut into such calls, with a checkpoint
         after each, so that interrupts and time limits are seen.
+    hand_out : float
+        Nanoseconds of work from which threads share it: to wake one and to wait for it takes some
+        fifty microseconds.
     kernel_block, kernel_steps : int
         Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
         one call read.
@@ -285,6 +288,7 @@ class Machine:
     sweeps_per_round: float = 0.3
 
     call: float = 2e7
+    hand_out: float = 2e5
     kernel_block: int = 4_000_000
     kernel_steps: int = 20_000_000
     kernel_work: float = 3e8

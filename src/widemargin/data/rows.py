@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 
-_COMPENSATED = 8.0
+COMPENSATED = 8.0
 """Operations of a compensated product in those of an ordinary one."""
 
 
@@ -77,7 +77,10 @@ class Rows:
         What was subtracted from the columns of the given data, see `widemargin.data.centring`.
     """
 
-    view: core.Rows
+    blocked: ClassVar[bool] = False
+    """Whether products are computed block by block, see `widemargin.data.blocked_rows`."""
+
+    view: Any
     checkpoint: Callable[[], None] = no_checkpoint
     meter: Meter = field(default_factory=Meter)
     shift: Vector | None = None
@@ -87,6 +90,8 @@ class Rows:
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
     _whole: Rows | None = None
     _known: dict[str, tuple[Vector, Vector]] | None = None
+    array: Any = None
+    """What `of` was given."""
 
     @classmethod
     def of(cls, X: Any, shift: Vector | None = None) -> Rows:
@@ -97,7 +102,12 @@ class Rows:
             longest = int(np.diff(X.indptr).max(initial=0))
         else:
             view, longest = core.dense_rows(X, 0.0), X.shape[1]
-        return cls(view, shift=shift, _longest=longest)
+        return cls(view, shift=shift, _longest=longest, array=X)
+
+    @property
+    def threads(self) -> Any:
+        """Threads for vectors over the examples; only rows in blocks have them."""
+        return None
 
     @property
     def norms(self) -> Vector:
@@ -187,6 +197,7 @@ class Rows:
             self.longest + 1,
             value,
             _taken_from=source,
+            array=self.array,
         )
 
     def take(self, subset: NDArray[np.int64]) -> Rows:
@@ -307,18 +318,25 @@ class Rows:
     def compensated_scores(self, w: Vector, b: tuple[float, float]) -> Vector:
         """Return x_i · w + b for every row, each rounded once; b is the sum of two numbers."""
         out = np.empty(self.count)
-        for begin, end in self.pieces(self.size.product(_COMPENSATED)):
+        for begin, end in self.pieces(self.size.product(COMPENSATED)):
             self.view.compensated_scores(w, *b, out, begin, end)
-        self.meter.add(self.size.product(_COMPENSATED))
+        self.meter.add(self.size.product(COMPENSATED))
         return out
 
     def compensated_combination(self, coefficients: Vector, signs: Vector | None = None) -> Vector:
         """Return Σ coefficients_i x_i as `combine` does, each entry rounded once."""
-        high, low = np.zeros(self.weights), np.zeros(self.weights)
-        for begin, end in self.pieces(self.size.product(_COMPENSATED)):
-            self.view.compensated_accumulate(coefficients, signs, high, low, begin, end)
-        self.meter.add(self.size.product(_COMPENSATED))
+        high, low = self.compensated_pair(coefficients, signs)
         return high + low
+
+    def compensated_pair(
+        self, coefficients: Vector, signs: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """Return Σ coefficients_i x_i as the sum of two vectors."""
+        high, low = np.zeros(self.weights), np.zeros(self.weights)
+        for begin, end in self.pieces(self.size.product(COMPENSATED)):
+            self.view.compensated_accumulate(coefficients, signs, high, low, begin, end)
+        self.meter.add(self.size.product(COMPENSATED))
+        return high, low
 
     def curvature_product(
         self, curvature: Vector, direction: Vector, shift: float
@@ -340,6 +358,12 @@ class Rows:
 
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
         """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
+        matrix = self.gram_triangle(curvature, constant)
+        core.symmetrise(matrix)
+        return matrix
+
+    def gram_triangle(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
+        """Return the lower triangle of the same, half of it on the diagonal."""
         side = self.weights + int(constant)
         matrix = np.zeros((side, side))
         used = int(np.count_nonzero(curvature))
@@ -349,7 +373,6 @@ class Rows:
             for begin, end in self.pieces(self.size.gram(used)):
                 self.view.gram(curvature, constant, matrix, begin, end)
         self.meter.add(self.size.gram(used))
-        core.symmetrise(matrix)
         return matrix
 
     def _gram_by_blas(self, curvature: Vector, constant: bool, matrix: NDArray[np.float64]) -> None:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from widemargin.data.blocked_rows import BlockedRows
+from widemargin.data.blocks import Threads
 from widemargin.data.centring import centred, given_intercepts, own_intercepts
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
@@ -102,6 +104,10 @@ class TrainingSet:
         if free:
             rows = centred(X, rows)
         return cls(X, rows, classes, codes, cost, C, weight, class_weight, free, scaling)
+
+    def in_blocks(self, threads: int) -> TrainingSet:
+        """Return the same examples, their rows in blocks that so many threads work on."""
+        return replace(self, rows=BlockedRows.in_memory(self.rows, Threads(threads)))
 
     @property
     def positives(self) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 
 from widemargin.auto.registry import choice_of
 from widemargin.data.training_set import TrainingSet, split_intercept
@@ -88,6 +89,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             fit_all_classes(self, data, rule, start, interrupt)
             return
         loss, kind, positives, names = self._loss(), self._kind(), data.positives, data.names
+        if self.n_jobs is not None and len(positives) == 1:
+            data = data.in_blocks(effective_n_jobs(self.n_jobs))
         # Threads write down their own answers: none waits for another. The only
         # answer of two classes has its memory when the run has given back its own.
         several = len(positives) > 1

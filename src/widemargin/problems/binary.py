@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from widemargin.problems.rounding import (
     half_square_error,
     upper_norm,
 )
+from widemargin.problems.threaded import ThreadedCorner, ThreadedLoss
 
 Vector = NDArray[np.float64]
 
@@ -55,12 +56,21 @@ class BinaryProblem(OfMargins, OnRows):
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss) -> BinaryProblem:
         """State the one-vs-rest problem of a class."""
+        if data.rows.blocked:
+            loss = ThreadedLoss.of(loss, data.rows.threads)
         return cls(data.rows, data.signs(positive), data.cost, loss, data.free_intercept)
 
     @cached_property
     def core(self) -> core.BinaryCore:
         """The compiled kernels on this problem's arrays."""
         return core.BinaryCore(self.rows.view, self.loss.name, self.y, self.cost)
+
+    @cached_property
+    def corner(self) -> Any:
+        """The compiled kernels of the rounded hinge; where rows are in blocks, on threads."""
+        if not self.rows.blocked:
+            return self.core
+        return ThreadedCorner(self.y, self.cost, self.loss, self.rows.threads)
 
     def cold_point(self) -> Point:
         """Return w = 0, b = 0, α = 0."""

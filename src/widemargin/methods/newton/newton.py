@@ -296,7 +296,8 @@ def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
     count = problem.rows.count
     if not has_samples(problem) or count >= MACHINE.many_rows * problem.rows.weights:
         return False
-    if DualCD().refuses(problem) is not None:
+    # Blocks may be anywhere, and where they are must not change the answer.
+    if problem.rows.blocked or DualCD().refuses(problem) is not None:
         return False
     size = max(_FEWEST_PROBED, count // _PROBED)
     sample = spread_sample(problem, size, np.random.default_rng(settings.seed))

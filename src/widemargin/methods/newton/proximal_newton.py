@@ -120,13 +120,13 @@ class ProximalNewton:
         # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
         # examples are what memory goes to: none is made before the one it replaces is let go.
         alpha = np.empty(rows.count)
-        state.active, state.h = problem.core.proximal_alpha(
+        state.active, state.h = problem.corner.proximal_alpha(
             state.center, state.h, state.scores, state.b, alpha
         )
         state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
         state.alpha = alpha
         curvature = np.empty(rows.count)
-        problem.core.proximal_curvature(state.h, alpha, curvature)
+        problem.corner.proximal_curvature(state.h, alpha, curvature)
         gradient = state.w - state.combination
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
 
@@ -148,7 +148,7 @@ class ProximalNewton:
             return
 
         def derivatives(t: float) -> tuple[float, float]:
-            return problem.core.proximal_derivatives_along(
+            return problem.corner.proximal_derivatives_along(
                 state.center, state.h, state.scores, state.b, slopes, direction_b, t
             )
 
@@ -157,7 +157,7 @@ class ProximalNewton:
 
         # 3) move, and take the dual point of the linearised conditions: w(α) = w + p, but for what
         # is clipped. In place: no checkpoint comes before the scores belong to the weights again.
-        problem.core.proximal_move(
+        problem.corner.proximal_move(
             state.center, state.h, state.scores, state.b, slopes, direction_b, step
         )
         state.w = state.w + step * direction
@@ -191,7 +191,7 @@ class ProximalNewton:
     def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         problem = state.problem
-        mismatch = problem.core.hinge_mismatch(state.scores, state.b, state.alpha)
+        mismatch = problem.corner.hinge_mismatch(state.scores, state.b, state.alpha)
         difference = state.w - state.combination
         state.primal = problem.primal(state.w, state.b, state.scores)
         gap = mismatch + 0.5 * float(difference @ difference)

@@ -1,0 +1,287 @@
+"""Rows in blocks: what `Rows` does, block by block, with sums in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.blocks import Blocks, LocalBlocks, Threads, added
+from widemargin.data.rows import COMPENSATED, Rows
+from widemargin.data.work import Size
+from widemargin.instruction_sets import core
+
+Vector = NDArray[np.float64]
+Arguments = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedRows(Rows):
+    """Rows whose products are computed block by block.
+
+    Everything that problems and methods ask of `Rows`, with the same bits for any number of threads
+    and wherever the blocks are kept.
+
+    Attributes
+    ----------
+    view : compiled row view, or None
+        All rows, if they are in memory: coordinate descent needs them.
+    blocks : Blocks
+    dimensions : Size
+        Counts of rows, weights and stored values.
+    """
+
+    blocked: ClassVar[bool] = True
+
+    blocks: Any = None
+    dimensions: Size = Size(0, 0, 0)  # noqa: RUF009 - frozen
+
+    @classmethod
+    def in_memory(cls, rows: Rows, threads: Threads) -> Rows:
+        """Cut rows into blocks; return them as they are if that makes a single one."""
+        if rows.array is None:
+            return rows
+        blocks = LocalBlocks.of(rows.array, threads, rows._constant)
+        if blocks.cuts.size <= 2:
+            return rows
+        return cls(
+            rows.view,
+            rows.checkpoint,
+            rows.meter,
+            rows.shift,
+            rows.longest,
+            rows._constant,
+            array=rows.array,
+            blocks=blocks,
+            dimensions=rows.size,
+        )
+
+    @classmethod
+    def elsewhere(cls, blocks: Blocks, size: Size, longest: int, shift: Any = None) -> BlockedRows:
+        """Describe rows that are not in memory."""
+        return cls(None, shift=shift, _longest=longest, blocks=blocks, dimensions=size)
+
+    @property
+    def threads(self) -> Threads:
+        """Threads for vectors over the examples."""
+        threads: Threads = self.blocks.threads
+        return threads
+
+    @property
+    def count(self) -> int:
+        """Number of examples n."""
+        return self.dimensions.rows
+
+    @property
+    def features(self) -> int:
+        """Number of features d, without the constant one."""
+        return self.dimensions.weights - int(self._constant != 0.0)
+
+    @property
+    def weights(self) -> int:
+        """Length of a weight vector: d, plus one with a constant feature."""
+        return self.dimensions.weights
+
+    @cached_property
+    def size(self) -> Size:
+        """Counts of rows, weights and stored values."""
+        return self.dimensions
+
+    @property
+    def norms(self) -> Vector:
+        """Squared Euclidean norm of each row, with the constant feature if there is one."""
+        norms = self._kept.get("norms")
+        if norms is None:
+            norms = self._kept["norms"] = self._vector(_norms)
+        return norms
+
+    @cached_property
+    def mean_squared_norm(self) -> float:
+        """Mean of the squared norms of the rows."""
+        total = self._kept.get("total")
+        if total is None:
+            total = self._kept["total"] = np.array(self._sum(_squared_norms))
+        return float(total) / max(1, self.count)
+
+    def is_finite(self) -> bool:
+        """Whether every value is finite and no row's squared norm overflows."""
+        return bool(np.isfinite(self.mean_squared_norm))
+
+    def with_constant(self, value: float) -> BlockedRows:
+        """Append a constant feature to every row (a penalised intercept)."""
+        size = self.dimensions
+        return replace(
+            self,
+            view=None if self.view is None else self.view.with_bias(value),
+            blocks=self.blocks.with_constant(value),
+            dimensions=Size(size.rows, size.weights + 1, size.values),
+            _longest=self.longest + 1,
+            _constant=value,
+            _kept={},
+        )
+
+    def take(self, subset: NDArray[np.int64]) -> BlockedRows:
+        """View some of the rows, in ascending order, without copying them."""
+        whole, source = None, None
+        if self.view is not None:
+            whole, places = self.view, subset
+            if self._taken_from is not None:
+                whole, taken = self._taken_from
+                places = taken[subset]
+            source = (whole, places)
+        values = round(self.dimensions.mean * subset.size)
+        return replace(
+            self,
+            view=None if source is None else source[0].take(source[1]),
+            blocks=self.blocks.take(subset),
+            dimensions=Size(subset.size, self.weights, values),
+            _kept={},
+            _taken_from=source,
+            _whole=self._whole or self,
+            _known=None,
+        )
+
+    def scores(self, w: Vector) -> Vector:
+        """Return x_i · w for every row."""
+        known = self.known_scores(w)
+        if known is not None:
+            return known
+        self.meter.add(self.size.product())
+        return self._vector(_scores, (), (w,))
+
+    def combine(self, coefficients: Vector, signs: Vector | None = None) -> Vector:
+        """Return Σ coefficients_i x_i, each times its sign if signs are given."""
+        self.meter.add(self.size.product())
+        return self._sums(_combine, (coefficients, signs))
+
+    def combine_change(self, fresh: Vector, old: Vector, signs: Vector) -> Vector:
+        """Return Σ (fresh_i − old_i) signs_i x_i; rows whose coefficient stayed are not read."""
+        self.meter.add(self.size.product(0.5))
+        return self._sums(_combine_change, (fresh, old, signs))
+
+    def scores_and_combination(
+        self, w: Vector, coefficients: Vector, signs: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """Return the scores and the combination from one pass over the data."""
+        self.meter.add(self.size.product(2.0))
+        out, total = self._run(_scores_and_combination, (coefficients, signs), (w,))
+        return out, total
+
+    def compensated_scores(self, w: Vector, b: tuple[float, float]) -> Vector:
+        """Return x_i · w + b for every row, each rounded once; b is the sum of two numbers."""
+        self.meter.add(self.size.product(COMPENSATED))
+        return self._vector(_compensated_scores, (), (w, b))
+
+    def compensated_pair(
+        self, coefficients: Vector, signs: Vector | None = None
+    ) -> tuple[Vector, Vector]:
+        """Return Σ coefficients_i x_i as the sum of two vectors."""
+        self.meter.add(self.size.product(COMPENSATED))
+        pair = self._run(_compensated_pair, (coefficients, signs), (), _added_pairs)[1]
+        return pair[0], pair[1]
+
+    def curvature_product(
+        self, curvature: Vector, direction: Vector, shift: float
+    ) -> tuple[Vector, float]:
+        """Return Σ h_i s_i x_i and Σ h_i s_i, with s_i = x_i · direction + shift."""
+        self.meter.add(self.size.product(2.0))
+        total, share = self._sum(_curvature_product, (curvature,), (direction, shift))
+        return total, float(share)
+
+    def curvature_diagonal(self, curvature: Vector) -> Vector:
+        """Return Σ h_i x_ij² for every feature j."""
+        self.meter.add(self.size.product())
+        return self._sums(_curvature_diagonal, (curvature,))
+
+    def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
+        """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
+        self.meter.add(self.size.gram(int(np.count_nonzero(curvature))))
+        side = self.weights + int(constant)
+        matrix = self._sum(_gram, (curvature,), (constant,))
+        matrix = np.zeros((side, side)) if matrix is None else matrix
+        core.symmetrise(matrix)
+        return matrix
+
+    def _run(
+        self,
+        task: Any,
+        over: Arguments = (),
+        shared: Arguments = (),
+        merge: Callable[[Any, Any], Any] = added,
+    ) -> tuple[Any, Any]:
+        shared_out = self.size.product() > MACHINE.hand_out
+        found = self.blocks.run(task, over, shared, self.checkpoint, merge, shared_out)
+        numbers, total = found
+        return numbers, total
+
+    def _vector(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Vector:
+        numbers = self._run(task, over, shared)[0]
+        return np.empty(0) if numbers is None else numbers
+
+    def _sum(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Any:
+        return self._run(task, over, shared)[1]
+
+    def _sums(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Vector:
+        total = self._sum(task, over, shared)
+        return np.zeros(self.weights) if total is None else total
+
+
+def _scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return rows.scores(*shared), None
+
+
+def _norms(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    norms = rows.norms
+    rows.forget_norms()
+    return norms, None
+
+
+def _squared_norms(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.view.total_squared_norm(0, rows.count)
+
+
+def _combine(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.combine(*over)
+
+
+def _combine_change(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    fresh, old, _ = over
+    # Near the solution nothing changes in most blocks.
+    return None, None if np.array_equal(fresh, old) else rows.combine_change(*over)
+
+
+def _scores_and_combination(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return rows.scores_and_combination(*shared, *over)
+
+
+def _compensated_scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return rows.compensated_scores(*shared), None
+
+
+def _compensated_pair(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.compensated_pair(*over)
+
+
+def _curvature_product(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.curvature_product(*over, *shared)
+
+
+def _curvature_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.curvature_diagonal(*over)
+
+
+def _gram(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    return None, rows.gram_triangle(*over, *shared) if over[0].any() else None
+
+
+def _added_pairs(left: Any, right: Any) -> Any:
+    """Return the sum of two numbers that are sums of two each, nothing of it lost but the tail."""
+    total = left[0] + right[0]
+    moved = total - left[0]
+    lost = (left[0] - (total - moved)) + (right[0] - moved)
+    return total, left[1] + right[1] + lost

@@ -1,0 +1,258 @@
+"""Losses of many examples, computed by threads, with sums in a fixed order.
+
+Vectors over the examples are cut into chunks of a fixed length, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.blocks import Threads, Tree
+from widemargin.instruction_sets import core
+from widemargin.problems.losses import DualSums, Line, Loss, LossSums
+from widemargin.problems.rounding import UNIT
+
+Vector = NDArray[np.float64]
+
+CHUNK = 2**15
+"""Examples of a chunk: long enough that calling a compiled loop costs nothing beside it."""
+
+
+def _chunks(count: int) -> list[slice]:
+    return [slice(begin, min(begin + CHUNK, count)) for begin in range(0, count, CHUNK)]
+
+
+def _summed(threads: Threads, count: int, part: Callable[[slice], Any]) -> Any:
+    """Return the sum of what the chunks come to."""
+    chunks, tree = _chunks(count), Tree()
+    if not chunks:
+        return part(slice(0, 0))
+    threads.each(len(chunks), lambda place: tree.add(place, part(chunks[place])))
+    return tree.total()
+
+
+def _filled(threads: Threads, count: int, part: Callable[[slice], None]) -> None:
+    """Let every chunk be filled in."""
+    chunks = _chunks(count)
+    threads.each(len(chunks), lambda place: part(chunks[place]))
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadedLoss(Loss):
+    """A loss whose sums over the examples are shared out among threads."""
+
+    inner: Loss
+    threads: Threads
+
+    @classmethod
+    def of(cls, inner: Loss, threads: Threads) -> ThreadedLoss:
+        """Share out the work of a loss."""
+        traits = {field.name: getattr(inner, field.name) for field in fields(Loss)}
+        return cls(**traits, inner=inner, threads=threads)
+
+    @property
+    def compiled(self) -> bool:  # type: ignore[override]
+        """Whether coordinate descent and the other compiled loops know it."""
+        return self.inner.compiled
+
+    def total(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:
+        """Return Σ c_i ℓ(y_i (scores_i + b))."""
+        return float(
+            _summed(
+                self.threads, y.size, lambda at: self.inner.total(y[at], cost[at], scores[at], b)
+            )
+        )
+
+    def dual_total(self, alpha: Vector, cost: Vector) -> float:
+        """Return Σ φ_i(α_i)."""
+        return float(
+            _summed(self.threads, cost.size, lambda at: self.inner.dual_total(alpha[at], cost[at]))
+        )
+
+    def sums(
+        self, y: Vector, cost: Vector, scores: Vector, b: float, reach: float = 0.0
+    ) -> LossSums:
+        """Return the total loss, and how fast it can grow within `reach` of the margins."""
+        return LossSums(
+            *_summed(
+                self.threads,
+                y.size,
+                lambda at: tuple(self.inner.sums(y[at], cost[at], scores[at], b, reach)),
+            )
+        )
+
+    def dual_sums(self, y: Vector, cost: Vector, alpha: Vector) -> DualSums:
+        """Return Σ φ_i(α_i) and the sums that bound its rounding."""
+        chunks = _chunks(y.size)
+        parts: list[Any] = [None] * len(chunks)
+
+        def part(place: int) -> None:
+            at = chunks[place]
+            parts[place] = self.inner.dual_sums(y[at], cost[at], alpha[at])
+
+        self.threads.each(len(chunks), part)
+        tree = Tree()
+        for place, sums in enumerate(parts):
+            tree.add(place, (sums.value, sums.size, sums.linear, sums.squares))
+        value, size, linear, squares = tree.total()
+        # Each chunk's residual was rounded once more than in one sum over all.
+        rounded = 4.0 * UNIT * math.fsum(abs(sums.residual) for sums in parts)
+        residual = math.fsum(sums.residual for sums in parts)
+        residual += math.copysign(rounded, residual)
+        return DualSums(value, size, linear, squares, residual)
+
+    def intercept_reach(self, up: float, down: float) -> float:
+        """Bound optimal intercepts where all scores are zero."""
+        return self.inner.intercept_reach(up, down)
+
+    def terms(self, y: Vector, cost: Vector, scores: Vector, b: float) -> tuple[Vector, Vector]:
+        """Return the dual variables and the curvatures that belong to the scores."""
+        alpha, curvature = np.empty_like(scores), np.empty_like(scores)
+
+        def part(at: slice) -> None:
+            alpha[at], curvature[at] = self.inner.terms(y[at], cost[at], scores[at], b)
+
+        _filled(self.threads, y.size, part)
+        return alpha, curvature
+
+    def duals(self, y: Vector, cost: Vector, scores: Vector, b: float) -> Vector:
+        """Return the dual variables that belong to the scores."""
+        alpha = np.empty_like(scores)
+
+        def part(at: slice) -> None:
+            alpha[at] = self.inner.duals(y[at], cost[at], scores[at], b)
+
+        _filled(self.threads, y.size, part)
+        return alpha
+
+    def best_intercept(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:
+        """Return the b that minimises the total for these scores, searching from b."""
+        return self.inner.best_intercept(y, cost, scores, b)
+
+    def derivatives_along(self, line: Line, t: float) -> tuple[float, float]:
+        """Return both derivatives of the total along a line."""
+        first, second = _summed(
+            self.threads,
+            line.y.size,
+            lambda at: tuple(self.inner.derivatives_along(_part(line, at), t)),
+        )
+        return float(first), float(second)
+
+    def linearised_move(self, line: Line, step: float) -> None:
+        """Move the scores, and turn the slopes into dual variables."""
+        _filled(
+            self.threads,
+            line.y.size,
+            lambda at: self.inner.linearised_move(_part(line, at), step),
+        )
+
+    def clip(self, alpha: Vector, cost: Vector) -> Vector:
+        """Return the point of the dual variables' ranges that is nearest to α, as a new array."""
+        clipped = np.empty_like(alpha)
+
+        def part(at: slice) -> None:
+            clipped[at] = self.inner.clip(alpha[at], cost[at])
+
+        _filled(self.threads, alpha.size, part)
+        return clipped
+
+
+def _part(line: Line, at: slice) -> Line:
+    return line._replace(
+        y=line.y[at], cost=line.cost[at], scores=line.scores[at], slopes=line.slopes[at]
+    )
+
+
+class ThreadedCorner:
+    """The hinge with its corner rounded: what `BinaryCore` computes of it, shared out."""
+
+    def __init__(self, y: Vector, cost: Vector, loss: Loss, threads: Threads) -> None:
+        self._threads, self._count = threads, y.size
+        # No row of theirs is ever read.
+        nothing = np.zeros((min(CHUNK, y.size), 1))
+        self._cores = {
+            at.start: core.BinaryCore(
+                core.dense_rows(nothing[: at.stop - at.start], 0.0), loss.name, y[at], cost[at]
+            )
+            for at in _chunks(y.size)
+        }
+
+    def proximal_alpha(
+        self, center: Vector, h: float, scores: Vector, b: float, alpha: Vector
+    ) -> tuple[int, float]:
+        """Fill in α; return how many lie in the corner, and its width, raised until some do."""
+
+        def part(at: slice) -> int:
+            found: int = self._cores[at.start].proximal_alpha(
+                center[at], h, scores[at], b, alpha[at], False
+            )[0]
+            return found
+
+        while True:
+            inside = int(_summed(self._threads, self._count, part))
+            if inside > 0 or h > 1e6:
+                return inside, h
+            h *= 4.0
+
+    def proximal_curvature(self, h: float, alpha: Vector, curvature: Vector) -> None:
+        """Fill in the curvatures."""
+        _filled(
+            self._threads,
+            self._count,
+            lambda at: self._cores[at.start].proximal_curvature(h, alpha[at], curvature[at]),
+        )
+
+    def proximal_derivatives_along(
+        self,
+        center: Vector,
+        h: float,
+        scores: Vector,
+        b: float,
+        slopes: Vector,
+        slope_b: float,
+        t: float,
+    ) -> tuple[float, float]:
+        """Return both derivatives along a line."""
+        first, second = _summed(
+            self._threads,
+            self._count,
+            lambda at: self._cores[at.start].proximal_derivatives_along(
+                center[at], h, scores[at], b, slopes[at], slope_b, t
+            ),
+        )
+        return float(first), float(second)
+
+    def proximal_move(
+        self,
+        center: Vector,
+        h: float,
+        scores: Vector,
+        b: float,
+        slopes: Vector,
+        slope_b: float,
+        step: float,
+    ) -> None:
+        """Move the scores, and turn the slopes into dual variables."""
+        _filled(
+            self._threads,
+            self._count,
+            lambda at: self._cores[at.start].proximal_move(
+                center[at], h, scores[at], b, slopes[at], slope_b, step
+            ),
+        )
+
+    def hinge_mismatch(self, scores: Vector, b: float, alpha: Vector) -> float:
+        """Return how far margins and dual variables are from belonging together."""
+        return float(
+            _summed(
+                self._threads,
+                self._count,
+                lambda at: self._cores[at.start].hinge_mismatch(scores[at], b, alpha[at]),
+            )
+        )
