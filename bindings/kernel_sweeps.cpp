@@ -43,14 +43,13 @@ class Descent {
     double work = 0.0;
     GapEstimate now = descent_.estimate();
     bool stuck = false;
-    Halving halving;
     while (work < budget) {
       if (next_ == missing_.size()) {
         if (chosen_) {
           work += descent_.descend();
           chosen_ = false;
           now = descent_.estimate();
-          stuck = descent_.stuck() || halving.stands_still(now);
+          stuck = descent_.stuck(now);
           if (stuck || now.gap <= target * now.primal) break;
         }
         missing_ = descent_.choose();
@@ -90,11 +89,9 @@ class Descent {
     double work = static_cast<double>(missing_.size()) * static_cast<double>(count());
     missing_.clear();
     bool stuck = descent_.finished();
-    if (!stuck) {
-      work += descent_.descend();
-      stuck = descent_.stuck();
-    }
+    if (!stuck) work += descent_.descend();
     const GapEstimate now = descent_.estimate();
+    stuck = stuck || descent_.stuck(now);
     return {now.gap, now.primal, work, stuck};
   }
 

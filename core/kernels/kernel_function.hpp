@@ -1,6 +1,7 @@
 // A kernel as a function of an inner product and two squared norms; in float or in double.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -49,11 +50,16 @@ void apply_kernel(const KernelFunction& kernel, Real own, const Real* squares, s
     }
   } else if (kernel.kind == KernelKind::polynomial) {
     const Real coef0 = static_cast<Real>(kernel.coef0);
-    for (std::int64_t j = 0; j < count; ++j) {
-      const Real base = gamma * values[j] + coef0;
-      Real power = base;
-      for (std::int64_t e = 1; e < kernel.degree; ++e) power *= base;
-      values[j] = power;
+    // Powers of whole pieces: loops over entries, innermost, become vector instructions.
+    constexpr std::int64_t piece = 64;
+    Real base[piece];
+    for (std::int64_t first = 0; first < count; first += piece) {
+      const std::int64_t length = std::min(piece, count - first);
+      Real* power = values + first;
+      for (std::int64_t j = 0; j < length; ++j) power[j] = base[j] = gamma * power[j] + coef0;
+      for (std::int64_t e = 1; e < kernel.degree; ++e) {
+        for (std::int64_t j = 0; j < length; ++j) power[j] *= base[j];
+      }
     }
   }
 }

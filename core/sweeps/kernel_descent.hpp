@@ -31,19 +31,28 @@ struct GapEstimate {
 };
 
 // Sees when nothing but rounding moves: near the solution variables can go to and fro for ever.
+//
+// A step on a violation v wins about v^2 over the curvature. Where the relative gap is below the
+// root of the rounding unit, that is less than the rounding of the objective: nothing says any more
+// that descent descends. There it has to halve the gap while every example gets a turn and as many
+// rounds go by as were needed so far.
 class Halving {
  public:
+  explicit Halving(std::int64_t turns) : turns_(turns) {}
+
   bool stands_still(const GapEstimate& now) {
+    ++rounds_;
     if (now.gap < 0.5 * last_) {
       last_ = now.gap;
-      rounds_ = 0;
+      before_ = rounds_;
     }
-    return ++rounds_ > 50 && now.gap <= 1e-9 * now.primal;
+    const double level = std::sqrt(std::numeric_limits<double>::epsilon());
+    return now.gap <= level * now.primal && rounds_ - before_ > before_ + turns_;
   }
 
  private:
   double last_ = infinite;
-  int rounds_ = 0;
+  std::int64_t turns_, rounds_ = 0, before_ = 0;
 };
 
 // How working sets are made: members at first and at most, and the share of the violation that
@@ -63,7 +72,8 @@ class KernelDescent {
         u_(static_cast<std::size_t>(box.count), 0.0),
         slack_(box.y, box.y + box.count),
         place_in_set_(static_cast<std::size_t>(box.count), -1),
-        cache_(box.count, box.count, cache_bytes, std::min(box.count, sizes.most)) {}
+        cache_(box.count, box.count, cache_bytes, std::min(box.count, sizes.most)),
+        halving_(box.count / std::max<std::int64_t>(1, size_) + 1) {}
 
   // Starts at other dual variables, whose scores K u are given.
   void place(const double* u, const double* scores) {
@@ -71,6 +81,7 @@ class KernelDescent {
       u_[i] = u[i];
       slack_[i] = box_.y[i] - scores[i];
     }
+    halving_ = Halving(box_.count / std::max<std::int64_t>(1, size_) + 1);
   }
 
   const std::vector<double>& values() const { return u_; }
@@ -131,7 +142,8 @@ class KernelDescent {
            static_cast<double>(moved.size()) * box_.count + round;
   }
 
-  bool stuck() const { return stuck_; }
+  // Whether the last round moved nothing, or nothing but rounding; `now` is the estimate after it.
+  bool stuck(const GapEstimate& now) { return halving_.stands_still(now) || stuck_; }
 
   // P - D and P at the present point, with an intercept from the slacks.
   GapEstimate estimate() {
@@ -276,6 +288,7 @@ class KernelDescent {
   std::vector<Candidate> up_, down_;
   WorkingSet<Real> inner_;
   RowCache<Real> cache_;
+  Halving halving_;
   double violation_ = 0.0, intercept_ = 0.0;
   bool stuck_ = false;
 };
