@@ -1,6 +1,7 @@
 #include "sweeps/frank_wolfe.hpp"
 
 #include "arrays.hpp"
+#include "sweeps/joint_set.hpp"
 
 namespace widemargin {
 namespace {
@@ -33,6 +34,27 @@ class FrankWolfeCore {
     nb::gil_scoped_release release;
     return (joint ? frank_wolfe_corners<true>
                   : frank_wolfe_corners<false>)(scores.data(), data, beta.data(), corners.data());
+  }
+
+  // Descends inside a set of examples with their own part of the kernel matrix; changes their rows
+  // of beta and scores. Returns the steps.
+  std::int64_t descend(IndexVector places, Matrix kernel, MutableMatrix beta, MutableMatrix scores,
+                       double share, std::int64_t most) const {
+    const auto size = static_cast<std::int64_t>(places.shape(0));
+    require_indices(places, data.count, "places");
+    require_shape(kernel, size, size, "kernel");
+    require_shape(beta, size, data.classes, "beta");
+    require_shape(scores, size, data.classes, "scores");
+    nb::gil_scoped_release release;
+    std::vector<std::int64_t> labels;
+    std::vector<double> cost;
+    for (std::int64_t k = 0; k < size; ++k) {
+      labels.push_back(data.labels[places.data()[k]]);
+      cost.push_back(data.cost[places.data()[k]]);
+    }
+    const JointSetData set{kernel.data(), labels.data(), cost.data(), size, data.classes};
+    return joint ? JointSet<CrammerSinger>(set, beta.data(), scores.data()).descend(share, most)
+                 : JointSet<WestonWatkins>(set, beta.data(), scores.data()).descend(share, most);
   }
 
   FrankWolfeData data;
@@ -102,7 +124,10 @@ void register_frank_wolfe(nb::module_& m) {
       .def(nb::init<IndexVector, Vector, std::int64_t, bool>(), nb::arg("labels").noconvert(),
            nb::arg("cost").noconvert(), nb::arg("classes"), nb::arg("joint"))
       .def("corners", &FrankWolfeCore::corners, nb::arg("scores"), nb::arg("beta"),
-           nb::arg("corners").noconvert());
+           nb::arg("corners").noconvert())
+      .def("descend", &FrankWolfeCore::descend, nb::arg("places"), nb::arg("kernel"),
+           nb::arg("beta").noconvert(), nb::arg("scores").noconvert(), nb::arg("share"),
+           nb::arg("most"));
   nb::class_<FrankWolfeSweep>(m, "FrankWolfeSweep")
       .def(nb::init<const FrankWolfeCore&, const std::string&, int, double, IndexVector,
                     MutableMatrix>(),

@@ -16,7 +16,7 @@ from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.multiclass import RULES
 from widemargin.run import run
 
-LINEAR_RATE = {"away_frank_wolfe", "pairwise_frank_wolfe"}
+LINEAR_RATE = {"away_frank_wolfe", "pairwise_frank_wolfe", "block_dual_cd"}
 
 
 def problem(rule: str, n: int = 90, k: int = 4, C: float = 0.3) -> KernelMulticlassProblem:
@@ -33,7 +33,7 @@ def problem(rule: str, n: int = 90, k: int = 4, C: float = 0.3) -> KernelMulticl
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", sorted(MULTICLASS))
+@pytest.mark.parametrize("name", [*sorted(MULTICLASS), "block_dual_cd"])
 def test_reaches_the_optimum(name: str, rule: str) -> None:
     task = problem(rule)
     tol = 1e-6 if name in LINEAR_RATE else 1e-2

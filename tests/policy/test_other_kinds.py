@@ -104,7 +104,7 @@ def test_sequences_go_on_when_the_gap_stands_still() -> None:
 def test_kernels_hand_over_to_a_factor_once() -> None:
     shape, joint = KernelShape(100, 1, True), KernelShape(150, 3, False)
     assert KernelPolicy().first(shape, "").method == "dual_cd"
-    assert KernelMulticlassPolicy().first(joint, "").method == "pairwise_frank_wolfe"
+    assert KernelMulticlassPolicy().first(joint, "").method == "block_dual_cd"
     short, long = Leg("dual_cd", passes=20.0), Leg("dual_cd", passes=1000.0)
     assert KernelPolicy().next(shape, [short], "") is None
     for made in (long, Leg("dual_cd", finished=True)):
@@ -114,7 +114,7 @@ def test_kernels_hand_over_to_a_factor_once() -> None:
         assert KernelPolicy().next(shape, [made, Leg("newton", finished=True)], "") is None
     assert KernelPolicy().next(KernelShape(0, 1, True), [long], "") is None
     for rows, method in ((150, "proximal_newton"), (1500, "block_dual_cd")):
-        made = Leg("pairwise_frank_wolfe", finished=True)
+        made = Leg("block_dual_cd", finished=True)
         decision = KernelMulticlassPolicy().next(KernelShape(rows, 3, False), [made], "")
         assert decision is not None
         assert decision.method == method

@@ -127,6 +127,11 @@ REASONS: dict[str, dict[str, str]] = {
         "_ALL_DIGITS": "below the rounding of a sum",
         "_INSIDE": "a share of the violation",
     },
+    "methods/coordinate/kernel_blocks.py": {
+        "_REFRESH": "additions whose rounding adds up",
+        "_INSIDE": "a share of the gap",
+        "_VISITS": "a bound that keeps the call short",
+    },
     "methods/coordinate/kernel_pairs.py": {"_MOST_ROUNDS": "halvings of the tolerance"},
     "methods/coordinate/lanes.py": {
         "_NEGLIGIBLE": "a share of the gap that is allowed",

@@ -20,7 +20,6 @@ NO_PENALTY = "without a penalty its curvature is the proof"
 FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps so far"
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
-ROW_PER_BLOCK = "a linear rate, one row of the kernel matrix per block"
 
 
 def cheap_steps(shape: BinaryShape, offer: Offer) -> str:

@@ -59,9 +59,9 @@ class KernelPairsPolicy(KernelPolicy):
 
 
 class KernelMulticlassPolicy(KernelPolicy):
-    """Pairwise steps have a linear rate, and each row of K is used for a whole block."""
+    """Exact block steps inside working sets."""
 
-    decision = Decision("pairwise_frank_wolfe", cause.ROW_PER_BLOCK)
+    decision = Decision("block_dual_cd", cause.WORKING_SETS)
 
     def shape_of(self, problem: Any, tol: float, warm: bool) -> KernelShape:
         """Count the rows and the classes."""

@@ -102,7 +102,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "pragam": {"binary": "published.pragam:Pragam"},
     "pegasos": {"binary": "published.pegasos:Pegasos"},
     "pegasos_n": {"binary": "published.pegasos:PegasosBatch"},
-    "block_dual_cd": {"multiclass": "coordinate.block_dual_cd:BlockDualCD"},
+    "block_dual_cd": {
+        "multiclass": "coordinate.block_dual_cd:BlockDualCD",
+        "kernel_multiclass": "coordinate.kernel_blocks:KernelBlockDualCD",
+    },
     "walrus": {"multiclass": "published.walrus:Walrus"},
     "shark": {"multiclass": "published.shark:Shark"},
     "isg": {"robust": "published.isg:ISG"},
