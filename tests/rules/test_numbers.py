@@ -276,7 +276,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_REFRESH": "additions whose rounding adds up"
     },
     "methods/published/pegasos.py": {"_JUDGE_EVERY": "epochs between two looks at the gap"},
-    "model_io/own.py": {
+    "model_io/container.py": {
         "SCHEMA": "the version of a format",
         "_DIGEST": "the bytes of a checksum",
         "_ALIGNMENT": "the bytes of a format",

@@ -6,7 +6,8 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import fit_width, read_data, read_model
+from widemargin.cli import sequences
+from widemargin.cli.inputs import fit_width, read_any_model, read_data
 from widemargin.cli.options import (
     INTERCEPTS,
     LOSSES,
@@ -84,8 +85,12 @@ class Finding:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, certify every problem, report."""
+    from widemargin.model_io import LinearModel
+
     output = Output(options)
-    model = read_model(options.model, ("widemargin certify MODEL DATA", options.data))
+    model = read_any_model(options.model, ("widemargin certify MODEL DATA", options.data))
+    if not isinstance(model, LinearModel):
+        return sequences.certify(options, output, model)
     data = read_data(options.data, options, model)
     model = _as_asked(model, options)
     if data.y is None:
@@ -99,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     with following(output, options.tol) as callback:
         for title, (problem, w, b) in zip(titles, problems, strict=True):
             bounded = not findings or findings[-1].finished
-            findings.append(_certify(problem, w, b, options, title, callback, search=bounded))
+            findings.append(bounds_of(problem, w, b, options, title, callback, search=bounded))
     if not findings[-1].finished:
         output.note("interrupted: these are the bounds found so far")
     if options.exact:
@@ -214,15 +219,15 @@ def exactly(model: LinearModel, data: TrainingSet, findings: list[Finding]) -> l
     return found
 
 
-def _certify(
-    problem: BinaryProblem | JointProblem,
+def bounds_of(
+    problem: Any,
     w: NDArray[Any],
     b: Any,
     options: argparse.Namespace,
     title: str,
     callback: FitCallback | None,
     *,
-    search: bool,
+    search: bool = True,
 ) -> Finding:
     """Return P at the model's own weights, and the best D that a limited run finds."""
     from widemargin.auto.registry import choice_of

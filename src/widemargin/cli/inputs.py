@@ -13,7 +13,7 @@ from widemargin.cli.written import expect
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from widemargin.model_io import LinearModel
+    from widemargin.model_io import LinearModel, SequenceModel
 
 _OWN_START = b"\x89WIDEMG\n"
 _LIBLINEAR_START = b"solver_type"
@@ -103,7 +103,17 @@ def model_format(path: str) -> str | None:
     return "liblinear" if start.startswith(_LIBLINEAR_START) else None
 
 
-def read_model(path: str, order: tuple[str, str] | None = None) -> LinearModel:
+def read_model(path: str) -> LinearModel:
+    """Read a linear model in either format."""
+    from widemargin.model_io import LinearModel
+
+    model = read_any_model(path)
+    if not isinstance(model, LinearModel):
+        raise ValueError(f"{path} is a sequence model: predict and certify take it")
+    return model
+
+
+def read_any_model(path: str, order: tuple[str, str] | None = None) -> LinearModel | SequenceModel:
     """Read a model in either format.
 
     `order` is the usage of the command and the path of its data file, so that the message can say

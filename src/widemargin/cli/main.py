@@ -10,7 +10,17 @@ import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from widemargin.cli import bench, certify, convert, demo, predict, report, train, tune
+from widemargin.cli import (
+    bench,
+    certify,
+    convert,
+    demo,
+    predict,
+    report,
+    sequences,
+    train,
+    tune,
+)
 from widemargin.cli.parser import Parser
 from widemargin.cli.written import forget, written
 
@@ -40,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     for module in (train, tune, predict, certify, report, convert, bench, demo):
         module.add_to(commands)
+    sequences.add_to(commands)  # reached by train --task sequence
     return top
 
 
@@ -53,7 +64,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         for note in notes:
             _say(note, OK)
         words = ours
-    return parser().parse_args(words)
+    return parser().parse_args(sequences.asked_for(words))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

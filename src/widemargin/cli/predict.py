@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, fit_width, read_data, read_model
+from widemargin.cli import sequences
+from widemargin.cli.inputs import check_writable, fit_width, read_any_model, read_data
 from widemargin.cli.options import add_data_options, add_output_options
 from widemargin.cli.output import Output, label_text, percent
 
@@ -28,7 +29,8 @@ def add_to(commands: Any) -> None:
         description="Predict the class of every example, one line each, as LIBLINEAR's predict "
         "does. Prints the accuracy if the file has labels.",
     )
-    parser.add_argument("data", help="LIBSVM format, CSV or Parquet, with or without labels")
+    data = "LIBSVM format, CSV or Parquet, or words in columns; with or without labels"
+    parser.add_argument("data", help=data)
     parser.add_argument("model", help="a widemargin or LIBLINEAR model")
     parser.add_argument("-o", "--output", metavar="FILE", help="predictions (default: stdout)")
     columns = parser.add_mutually_exclusive_group()
@@ -61,11 +63,15 @@ class _Predictions:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
+    from widemargin.model_io import LinearModel
+
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
         check_writable(options.output)
-    model = read_model(options.model, ("widemargin predict DATA MODEL", options.data))
+    model = read_any_model(options.model, ("widemargin predict DATA MODEL", options.data))
+    if not isinstance(model, LinearModel):
+        return sequences.predict(options, output, model)
     if options.proba and not model.gives_probabilities:
         raise ValueError(
             f"--proba is for the logistic loss, and for models of tune --probability; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.options import JOINT_RULES, NUMBER, add_problem_options
+from widemargin.cli.options import JOINT_RULES, NUMBER, TASKS, add_problem_options, adder
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.training import (
     add_file_arguments,
@@ -31,6 +31,8 @@ def add_to(commands: Any) -> None:
     add_file_arguments(parser)
     spelling = "take the options of LIBLINEAR's train instead: -s -c -B -wLABEL -v -C -q"
     parser.add_argument("--liblinear", action="store_true", help=spelling)
+    task = "classification, or sequence: see widemargin train --task sequence --help"
+    adder(parser)("--task", TASKS[0], task, choices=TASKS)
     add = add_problem_options(parser)
     add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
     add_run_options(

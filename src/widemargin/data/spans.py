@@ -24,6 +24,13 @@ def spans(labels: Sequence[Any]) -> set[tuple[int, int, str]]:
     return found
 
 
+def are_bio(labels: Iterable[Any]) -> bool:
+    """Whether labels are O, B-... or I-..., so that they stand for spans."""
+    seen = {str(label) for label in labels}
+    marked = {label for label in seen if label[:2] in ("B-", "I-")}
+    return bool(marked) and seen <= marked | {"O"}
+
+
 def span_f1(y_true: Iterable[Any], y_pred: Iterable[Any]) -> float:
     """Return the F1 score of spans, as CoNLL's evaluation computes it.
 

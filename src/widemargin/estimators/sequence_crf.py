@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,8 @@ solver_, history_
     array([1., 1., 1., 1., 1., 1., 1., 1.])
     """
 
+    loss_name: ClassVar[str] = "logistic"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -122,8 +124,9 @@ solver_, history_
     def _kind(self) -> type[Any]:
         return ConditionalProblem
 
-    def _problem(self, sequences: Sequences, codes: Any, cost: Any, threads: int) -> ChainProblem:
-        classes = int(codes.max()) + 1
+    def _problem(
+        self, sequences: Sequences, codes: Any, cost: Any, classes: int, threads: int
+    ) -> ChainProblem:
         return ConditionalProblem(
             sequences.rows(),
             sequences.first,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class SequenceSVC(SequenceClassifier):
     primal 50.1..., dual 50..., within ... % of the optimum
     """
 
+    loss_name: ClassVar[str] = "hinge"
+
     def __init__(
         self,
         C: float = 1.0,
@@ -115,8 +117,10 @@ class SequenceSVC(SequenceClassifier):
     def _kind(self) -> type[Any]:
         return SequenceProblem
 
-    def _problem(self, sequences: Sequences, codes: Any, cost: Any, threads: int) -> ChainProblem:
-        mistake = self._mistakes(int(codes.max()) + 1)
+    def _problem(
+        self, sequences: Sequences, codes: Any, cost: Any, classes: int, threads: int
+    ) -> ChainProblem:
+        mistake = self._mistakes(classes)
         return SequenceProblem(
             sequences.rows(),
             sequences.first,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -27,12 +27,15 @@ Matrix = NDArray[np.float64]
 class SequenceClassifier(CertifiedClassifier):
     """Base of the estimators over chains; the subclasses name the problem."""
 
+    loss_name: ClassVar[str]
     C: float
     boundaries: bool
     warm_start: bool
 
     @abstractmethod
-    def _problem(self, sequences: Sequences, codes: Any, cost: Any, threads: int) -> ChainProblem:
+    def _problem(
+        self, sequences: Sequences, codes: Any, cost: Any, classes: int, threads: int
+    ) -> ChainProblem:
         """State the problem."""
 
     @abstractmethod
@@ -90,7 +93,8 @@ class SequenceClassifier(CertifiedClassifier):
         if classes.size < 2:
             raise ValueError(f"y must have at least two different labels; it has {classes.size}")
         cost = self._costs(sequences, sample_weight)
-        problem = self._problem(sequences, codes, cost, effective_n_jobs(self.n_jobs))
+        threads = effective_n_jobs(self.n_jobs)
+        problem = self._problem(sequences, codes, cost, classes.size, threads)
         same = np.array_equal(getattr(self, "classes_", []), classes)
         warm = self._start(problem) if self.warm_start and same else None
         solutions = self._solve(["all"], lambda _: problem, lambda *_: warm, interrupt=interrupt)

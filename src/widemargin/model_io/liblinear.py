@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
 from widemargin.estimators.linear_scores import LinearScores
+from widemargin.model_io.container import MAGIC
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
-from widemargin.model_io.own import MAGIC
 
 LOSS_OF = {
     "L2R_LR": "logistic",

@@ -61,6 +61,14 @@ class ConditionalProblem(ChainProblem):
         """Return no weights, and even marginals."""
         return Point(np.zeros(self.shape), None, np.zeros(self.shape))
 
+    def point_at(self, w: Matrix, b: None = None) -> Point:
+        """Return weights as a point, with the marginals at them."""
+        return Point(w, None, w)
+
+    def primal_at(self, w: Matrix, b: None = None) -> float:
+        """Return an upper bound on P(w), rounding included."""
+        return self.certify(self.point_at(w))[1].primal
+
     @property
     def gradient_work(self) -> float:
         """Price losses and marginals of all sentences, and their combination."""

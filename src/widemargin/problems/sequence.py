@@ -199,6 +199,14 @@ class SequenceProblem(ChainProblem):
         """Return no weights, and no labeling but the right ones."""
         return Point(np.zeros(self.shape), None, Labelings.none(self.count))
 
+    def point_at(self, w: Matrix, b: None = None) -> Point:
+        """Return weights as a point, with no labeling but the right ones."""
+        return Point(w, None, Labelings.none(self.count))
+
+    def primal_at(self, w: Matrix, b: None = None) -> float:
+        """Return an upper bound on P(w), rounding included."""
+        return self.certify(self.point_at(w))[1].primal
+
     def best_labelings(self, weights: Matrix) -> tuple[Labels, Vector, Vector]:
         """Return the most violated labelings, their losses, and what was added up for them."""
         labels = np.empty(self.rows.count, dtype=np.int32)
