@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from widemargin.model_io.onnx import save_onnx as save_onnx
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
+    from widemargin.model_io.sequence_model import SequenceModel as SequenceModel
+    from widemargin.model_io.sequence_model import sequence_model_of as sequence_model_of
     from widemargin.problems.certificate import Certificate as Certificate
     from widemargin.report.make import Report as Report
     from widemargin.report.make import report as report
@@ -86,6 +88,8 @@ _HOMES = {
     "model_of": "model_io.model",
     "save_model": "model_io.own",
     "load_model": "model_io.own",
+    "SequenceModel": "model_io.sequence_model",
+    "sequence_model_of": "model_io.sequence_model",
     "save_liblinear": "model_io.liblinear",
     "save_onnx": "model_io.onnx",
     "register_onnx_converters": "model_io.onnx",

@@ -59,7 +59,7 @@ class SequenceModel:
     --------
     >>> import numpy as np
     >>> from widemargin import SequenceSVC
-    >>> from widemargin.model_io import sequence_model_of
+    >>> from widemargin import sequence_model_of
     >>> X, y = [np.eye(2), np.eye(2)[::-1]], [["a", "b"], ["b", "a"]]
     >>> model = sequence_model_of(SequenceSVC().fit(X, y))
     >>> model.predict(X)[1].tolist()
@@ -271,18 +271,21 @@ def sequence_model_of(
     k = estimator.classes_.size
     certificate = estimator.certificate_
     return SequenceModel(
-        *(getattr(estimator, f"{name}_") for name in _WEIGHTS),
-        estimator.classes_,
-        estimator.loss_name,
-        float(getattr(estimator, "C_", getattr(estimator, "C", 1.0))),
-        bool(estimator.boundaries),
-        certificate.primal,
-        certificate.dual,
-        estimator._mistakes(k) if isinstance(estimator, SequenceSVC) else None,
-        estimator.status_[0],
-        estimator.solver_,
-        __version__,
-        None if names is None else tuple(str(name) for name in names),
-        template,
-        columns,
+        coef=estimator.coef_,
+        transition=estimator.transition_,
+        start=estimator.start_,
+        end=estimator.end_,
+        classes=estimator.classes_,
+        loss=estimator.loss_name,
+        C=float(estimator.C_ if hasattr(estimator, "C_") else estimator.C),
+        boundaries=bool(estimator.boundaries),
+        primal=certificate.primal,
+        dual=certificate.dual,
+        cost=estimator._mistakes(k) if isinstance(estimator, SequenceSVC) else None,
+        status=estimator.status_[0],
+        solver=estimator.solver_,
+        version=__version__,
+        feature_names=None if names is None else tuple(str(name) for name in names),
+        template=template,
+        columns=columns,
     )
