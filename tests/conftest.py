@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 
 import hypothesis
 import pytest
@@ -21,8 +22,15 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "widemargin"))
 
 
-def pytest_configure() -> None:
-    """Let SIGINT mean Ctrl-C, here and in children, where tests run in the background too."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Let SIGINT mean Ctrl-C, here and in children, where tests run in the background too.
+
+    Caches go to a folder that is deleted in the end.
+    """
+    if "WIDEMARGIN_CACHE" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="widemargin-cache-")
+        os.environ["WIDEMARGIN_CACHE"] = folder.name
+        config.add_cleanup(folder.cleanup)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

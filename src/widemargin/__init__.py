@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from widemargin.data.conll import load_conll as load_conll
     from widemargin.data.conll import load_letters as load_letters
+    from widemargin.data.disk_data import DiskData as DiskData
     from widemargin.data.errors import DataFormatError as DataFormatError
     from widemargin.data.spans import span_f1 as span_f1
     from widemargin.data.svmlight import dump_svmlight as dump_svmlight
@@ -81,6 +82,7 @@ _HOMES = {
     "ExactReport": "exact.verdict",
     "ExactCertificate": "exact.verdict",
     "IgnoredArgumentWarning": "estimators.scikit_learn_arguments",
+    "DiskData": "data.disk_data",
     "load_svmlight": "data.svmlight",
     "dump_svmlight": "data.svmlight",
     "DataFormatError": "data.errors",

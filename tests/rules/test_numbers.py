@@ -69,6 +69,14 @@ REASONS: dict[str, dict[str, str]] = {
         "MOST_ROWS": "how rows are cut: the bits of results depend on it",
         "HEAD": "rows that tell how rows are cut",
     },
+    "data/block_file.py": {"VERSION": "of a format"},
+    "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
+    "data/disk_data.py": {
+        "VECTORS": "a count of vectors",
+        "LARGEST_MATRIX": "the side of the matrices that methods form",
+        "_UNITS": "units of bytes",
+    },
+    "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",

@@ -36,6 +36,8 @@ class BinaryPolicy(Contest[BinaryShape]):
 
     def first(self, shape: BinaryShape, follows: str) -> Decision:
         """Begin with what worked at a smaller C, with steps that are cheap, or with sweeps."""
+        if shape.elsewhere:
+            return Decision("newton" if shape.smooth else "proximal_newton", cause.ELSEWHERE)
         offers = self.offers(shape)
         if not shape.compiled:
             bundle = Decision("bmrm_qp", cause.FORMULAS)
@@ -51,7 +53,9 @@ class BinaryPolicy(Contest[BinaryShape]):
 
     def next(self, shape: BinaryShape, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Decide after a step: another method, or None to go on."""
-        return super().next(shape, legs, follows) if shape.compiled else None
+        if shape.elsewhere or not shape.compiled:
+            return None
+        return super().next(shape, legs, follows)
 
     def _following(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
         """Go on with what worked at a smaller C, or with Newton, which needs a step or two then.

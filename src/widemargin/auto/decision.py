@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from widemargin.auto.registry import method_named
+from widemargin.auto.registry import method_named, not_in_memory
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.certificate import Point
@@ -104,7 +104,7 @@ class Auto(Generic[Shape]):
         self._shape = self._policy.shape_of(problem, tol, warm is not None)
         follows = self._follows if warm is not None else ""
         method = self._take(self._policy.first(self._shape, follows))
-        reason = method.refuses(problem)
+        reason = not_in_memory(method, problem) or method.refuses(problem)
         if reason is not None:
             raise ValueError(reason)
         return method

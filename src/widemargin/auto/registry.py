@@ -157,7 +157,7 @@ class Named:
 
     def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
         """Return the method; raise an error if it does not support the problem."""
-        reason = self._method.refuses(problem)
+        reason = not_in_memory(self._method, problem) or self._method.refuses(problem)
         if reason is not None:
             raise ValueError(reason)
         return self._method
@@ -165,6 +165,18 @@ class Named:
     def next(self, progress: Progress) -> Method | None:
         """Never hand over."""
         return None
+
+
+def not_in_memory(method: Method, problem: Any) -> str | None:
+    """Return why a method cannot work on data that are not in memory, or None if they are."""
+    rows = getattr(problem, "rows", None)
+    if rows is None or not rows.elsewhere or getattr(method, "streams", False):
+        return None
+    nearest = "newton" if getattr(problem.loss, "smooth", False) else "proximal_newton"
+    return (
+        f"solver {method.name!r} needs data in memory; the nearest solver that reads data from "
+        f"disk or other machines is {nearest!r}"
+    )
 
 
 def register(name: str, method: type[Method]) -> None:

@@ -27,6 +27,8 @@ class BinaryShape:
         Whether coordinate descent supports the loss.
     pieces : bool
         Whether the loss is quadratic on pieces: Newton's method has to find out who is on which.
+    elsewhere : bool
+        Whether the rows are not in memory: only products with all of them are cheap.
     """
 
     size: Size
@@ -36,6 +38,7 @@ class BinaryShape:
     tol: float
     compiled: bool = True
     pieces: bool = False
+    elsewhere: bool = False
 
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:
@@ -50,4 +53,5 @@ class BinaryShape:
             tol,
             loss.compiled,
             loss.smooth and loss.curvature_level is not None,
+            rows.elsewhere,
         )

@@ -62,7 +62,9 @@ class BlockedRows(Rows):
         )
 
     @classmethod
-    def elsewhere(cls, blocks: Blocks, size: Size, longest: int, shift: Any = None) -> BlockedRows:
+    def kept_elsewhere(
+        cls, blocks: Blocks, size: Size, longest: int, shift: Any = None
+    ) -> BlockedRows:
         """Describe rows that are not in memory."""
         return cls(None, shift=shift, _longest=longest, blocks=blocks, dimensions=size)
 
@@ -71,6 +73,11 @@ class BlockedRows(Rows):
         """Threads for vectors over the examples."""
         threads: Threads = self.blocks.threads
         return threads
+
+    @property
+    def largest_sample(self) -> int:
+        """Rows of the largest sample that can be worked on without reading all blocks."""
+        return int(self.blocks.largest_sample)
 
     @property
     def count(self) -> int:

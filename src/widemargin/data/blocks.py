@@ -168,8 +168,13 @@ class Threads:
 class Blocks(Protocol):
     """A sequence of blocks of rows, kept somewhere, that tasks run on."""
 
-    cuts: Places
-    """Where the blocks begin, and the number of rows."""
+    @property
+    def cuts(self) -> Places:
+        """Where the blocks begin, and the number of rows."""
+
+    @property
+    def threads(self) -> Threads:
+        """Threads for what is done here."""
 
     def run(
         self,
@@ -189,6 +194,10 @@ class Blocks(Protocol):
     def take(self, subset: Places) -> Blocks:
         """Return some of the rows, in ascending order, cut where these blocks are."""
 
+    @property
+    def largest_sample(self) -> int:
+        """Rows of the largest sample that can be worked on without reading all blocks."""
+
     def with_constant(self, value: float) -> Blocks:
         """Append a constant feature to every row."""
 
@@ -206,12 +215,15 @@ class LocalBlocks:
     threads : Threads
     in_memory : bool
         Whether to load a block again costs nothing.
+    room : int
+        Rows of a sample that may be copied into memory, if the blocks are not there.
     """
 
     cuts: Places
     load: Callable[[int], Rows]
     threads: Threads
     in_memory: bool = True
+    room: int = 0
 
     @classmethod
     def of(cls, X: Any, threads: Threads, constant: float = 0.0) -> LocalBlocks:
@@ -253,11 +265,27 @@ class LocalBlocks:
         if self.in_memory:
             taken = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
             return replace(self, cuts=cuts, load=taken.__getitem__)
-        return replace(self, cuts=cuts, load=lambda k: load(parts[k]).take(own[k]))
+        if subset.size > self.room:
+            return replace(self, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
+        copies: list[Any] = [None] * len(own)
+
+        def copy(k: int) -> None:
+            copies[k] = load(int(parts[k])).copied(own[k])
+
+        self.threads.each(len(own), copy)
+        return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True)
+
+    @property
+    def largest_sample(self) -> int:
+        """Rows of the largest sample that can be worked on without reading all blocks."""
+        return int(self.cuts[-1]) if self.in_memory else self.room
 
     def with_constant(self, value: float) -> LocalBlocks:
         """Append a constant feature to every row."""
         load = self.load
+        if self.in_memory:
+            blocks = [load(place).with_constant(value) for place in range(self.cuts.size - 1)]
+            return replace(self, load=blocks.__getitem__)
         return replace(self, load=lambda place: load(place).with_constant(value))
 
 

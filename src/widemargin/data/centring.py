@@ -31,12 +31,21 @@ def centred(X: Any, rows: Rows) -> Rows:
     shift = _sparse_shift(X) if sp.issparse(X) else _dense_shift(X)
     if shift is None:
         return rows
-    moved = _moved_sparse(X, shift) if sp.issparse(X) else _moved_dense(X, shift)
+    moved = _moved_sparse(X, shift) if sp.issparse(X) else moved_dense(X, shift)
     return Rows.of(as_rows_array(moved), shift)
 
 
+def sampled_step(count: int) -> int:
+    """Return the distance between the rows that are looked at."""
+    return max(1, count // _SAMPLE)
+
+
 def _dense_shift(X: Any) -> Vector | None:
-    sample = X[:: max(1, X.shape[0] // _SAMPLE)]
+    return shift_of_sample(X[:: sampled_step(X.shape[0])])
+
+
+def shift_of_sample(sample: Any) -> Vector | None:
+    """Return what to subtract from the columns, judged by some of the rows, or None."""
     least, most = sample.min(axis=0), sample.max(axis=0)
     # The plain case first: a column that has both signs or a zero, or varies much, is near zero.
     if not (np.abs(least + most) > _FAR * (most - least)).any():
@@ -55,7 +64,8 @@ def _shift_of(sample: Vector) -> Vector | None:
     return np.where(far, sample[nearest, np.arange(middle.size)], 0.0)
 
 
-def _moved_dense(X: Any, shift: Vector) -> Any:
+def moved_dense(X: Any, shift: Vector) -> Any:
+    """Return a copy of a dense matrix with columns shifted."""
     moved = np.subtract(X, shift, dtype=np.float64, order="C")
     if X.dtype == np.float32:
         narrow = moved.astype(np.float32)
@@ -66,7 +76,7 @@ def _moved_dense(X: Any, shift: Vector) -> Any:
 def _sparse_shift(X: Any) -> Vector | None:
     """Look at the columns that the sampled rows have in common: others are near zero."""
     common: Any = None
-    step = max(1, X.shape[0] // _SAMPLE)
+    step = sampled_step(X.shape[0])
     for i in range(0, X.shape[0], step):
         stored = X.indices[X.indptr[i] : X.indptr[i + 1]]
         common = stored if common is None else np.intersect1d(common, stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,3 +85,26 @@ def _arrow_values(column: Any, name: str, path: PathLike) -> NDArray[Any]:
         row = int(np.argmax(~np.isfinite(values)))
         fail(path, f"row {row + 1}, column {name!r}: {values[row]} is not finite")
     return values
+
+
+def iter_parquet(
+    path: PathLike, columns: Columns, most_bytes: int
+) -> Iterator[tuple[float, Table]]:
+    """Yield parts of a Parquet file of about so many bytes, each with the share read so far."""
+    arrow, parquet = _pyarrow()
+    damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
+    with open(path, "rb") as stream:
+        try:
+            file = parquet.ParquetFile(stream)
+            count = file.metadata.num_rows
+            if count == 0:
+                fail(path, "there are no examples in the file")
+            rows = max(1, most_bytes // max(8, 8 * file.metadata.num_columns))
+            done = 0
+            for batch in file.iter_batches(batch_size=rows):
+                done += batch.num_rows
+                table = arrow.Table.from_batches([batch])
+                yield done / count, _read(arrow, table, columns, path)
+        except damage as error:
+            reason = (str(error) or "it cannot be read").splitlines()[0]
+            fail(path, f"not a usable Parquet file: {reason}")

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.blocks import Threads
 from widemargin.data.centring import centred, given_intercepts, own_intercepts
+from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -78,6 +79,7 @@ class TrainingSet:
         intercept_scaling: float = 1.0,
         classes: NDArray[Any] | None = None,
         estimator: Any = None,
+        threads: int = 1,
     ) -> TrainingSet:
         """Check examples and labels, and work out the costs.
 
@@ -89,8 +91,14 @@ class TrainingSet:
             The classes of a given model: y may name no others, and need not name all.
         estimator : estimator, optional
             Remembers the number and the names of the features, and is named in messages.
+        threads : int
+            That read and work on examples that are not in memory.
         """
-        X, rows, y = validate_rows(estimator, X, y)
+        if isinstance(X, Elsewhere):
+            free = bool(fit_intercept) and not isinstance(fit_intercept, str)
+            rows, y, sample_weight = _opened(X, y, sample_weight, threads, free, estimator)
+        else:
+            X, rows, y = validate_rows(estimator, X, y)
         weight = check_sample_weight(sample_weight, rows.count)
         given = classes
         classes, codes = encode_labels(y) if given is None else (given, _places(y, given))
@@ -101,7 +109,7 @@ class TrainingSet:
         if scaling:
             rows = rows.with_constant(scaling)
         free = not scaling and bool(fit_intercept)
-        if free:
+        if free and not rows.elsewhere:
             rows = centred(X, rows)
         return cls(X, rows, classes, codes, cost, C, weight, class_weight, free, scaling)
 
@@ -226,6 +234,24 @@ def _places(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
         text = f"{stranger:g}" if isinstance(stranger, float) else f"{stranger!r}"
         raise ValueError(f"the data have the label {text}, which the model does not know")
     return codes
+
+
+def _opened(
+    data: Elsewhere, y: Any, sample_weight: Any, threads: int, free: bool, estimator: Any
+) -> tuple[Rows, Any, Any]:
+    """Return rows, labels and weights of examples that are not in memory."""
+    if y is None:
+        y = data.y
+    if y is None:
+        raise ValueError("the data have no labels; name their column by label, or give y")
+    y = np.asarray(y)
+    if y.shape != (data.shape[0],):
+        raise ValueError(f"y has shape {y.shape}, but the data have {data.shape[0]} rows")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity")
+    data.describe_to(estimator)
+    weight = data.sample_weight if sample_weight is None else sample_weight
+    return data.rows(threads, free), y, weight
 
 
 def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:

@@ -22,7 +22,7 @@ def fit_task(fit: Fit) -> Fit:
     """Tell scikit-learn's callbacks, if any are set, that a fit begins and ends."""
 
     @functools.wraps(fit)
-    def told(self: Any, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def told(self: Any, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         listens = "_skl_callbacks" in self.__dict__ or "_parent_callback_ctx" in self.__dict__
         if with_callbacks is None or not listens:
             return fit(self, X, y, sample_weight, **params)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
+from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.auto.registry import choice_of
+from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
 from widemargin.data.validation import check_intercept, check_positive
 from widemargin.estimators.all_classes import fit_all_classes
@@ -36,6 +38,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     fit_intercept: bool | str
     intercept_scaling: float
 
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"label": UNUSED}
+
     @abstractmethod
     def _loss(self) -> Loss:
         """Return the loss, or raise an error if it is not valid."""
@@ -45,23 +49,27 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         return "ovr"
 
     @fit_task
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, label: Any = None) -> Any:
         """Train on examples X with labels y.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32 or float64, C order or CSR, is read in place; anything else is converted.
+        X : array-like or sparse matrix of shape (n_samples, n_features), DiskData, or files
+            float32 or float64, C order or CSR, is read in place; anything else is converted. A
+            path, a pattern such as ``"data/*.parquet"`` or a list of them is read by `DiskData`.
         y : array-like of shape (n_samples,)
-            Labels: numbers or strings.
+            Labels: numbers or strings. Not needed if X has its own.
         sample_weight : array-like of shape (n_samples,), optional
             A weight of 2 means the same as the row given twice.
+        label : str or int, optional
+            If X names files, the column with the labels, as in `DiskData`.
 
         Returns
         -------
         self
         """
         self._check_arguments()
+        X = opened(X, label)
         # Without a penalty the size of C says nothing.
         C = self._C()
         data = self._training_set(X, y, sample_weight, C if math.isfinite(C) else 1.0)
@@ -78,6 +86,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             fit_intercept=self._intercept(),
             intercept_scaling=float(self.intercept_scaling),
             estimator=self,
+            threads=effective_n_jobs(self.n_jobs),
         )
 
     def _train(
@@ -86,6 +95,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
         if rule != "ovr":
+            if data.rows.elsewhere:
+                raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
             fit_all_classes(self, data, rule, start, interrupt)
             return
         loss, kind, positives, names = self._loss(), self._kind(), data.positives, data.names
@@ -122,7 +133,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             names,
             lambda place: kind.of(data, positives[place], loss),
             begin,
-            n_jobs=self.n_jobs,
+            # Each of them reads all that is not in memory.
+            n_jobs=1 if data.rows.elsewhere else self.n_jobs,
             finish=write,
             interrupt=interrupt,
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.training_set import TrainingSet, join_intercept
 from widemargin.data.validation import check_consistent
 from widemargin.estimators.certified import CertifiedClassifier
@@ -59,13 +60,20 @@ class LinearScores(CertifiedClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or DiskData
 
         Returns
         -------
         ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
         check_is_fitted(self)
+        if isinstance(X, Elsewhere):
+            if X.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
+                )
+            return np.concatenate([self._scores_of(block) for block in X.matrices()])
         check_consistent(X)
         X = validate_data(
             self,

@@ -47,7 +47,11 @@ class State(ABC):
 
 
 class Method(Protocol):
-    """A way to solve one kind of problem."""
+    """A way to solve one kind of problem.
+
+    One that touches the data by whole products alone says ``streams = True``: it is then run on
+    data that are not in memory as well.
+    """
 
     serves: ClassVar[type[Any]]
     """The kind of problem; `refuses` may ask for more."""

@@ -45,7 +45,8 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
         sample = spread_sample(problem, size, random)
         if sample is None:
             break
-        stages.insert(0, sample)
+        if size <= problem.rows.largest_sample:
+            stages.insert(0, sample)
         size //= _SAMPLE_GROWTH
     return stages
 

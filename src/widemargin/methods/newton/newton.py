@@ -96,6 +96,7 @@ class Newton:
     """Minimise the primal by second-order steps with an exact line search."""
 
     name = "newton"
+    streams: ClassVar[bool] = True
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:

@@ -69,6 +69,7 @@ class ProximalNewton:
     """Minimise the hinge's primal by Newton steps on its proximal smoothing."""
 
     name = "proximal_newton"
+    streams: ClassVar[bool] = True
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
 
     def refuses(self, problem: BinaryProblem) -> str | None:
