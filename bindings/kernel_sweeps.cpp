@@ -53,12 +53,12 @@ class Descent {
           if (stuck || now.gap <= target * now.primal) break;
         }
         missing_ = descent_.choose();
+        next_ = 0;
         if (descent_.finished()) {
           stuck = true;
           break;
         }
         rooms_ = descent_.rooms();
-        next_ = 0;
         chosen_ = true;
         continue;
       }

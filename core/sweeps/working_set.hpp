@@ -235,6 +235,7 @@ class WorkingSet {
       if (step == 0) tolerance = std::max(tolerance, share * violation.value());
       if (violation.value() <= tolerance) return step;
       const std::int64_t i = gain.place();
+      if (i < 0 || i >= size_) return step;  // numbers beyond the range of double
       const double curvature = std::max(box.diagonal[i], smallest_curvature);
       const double target =
           std::clamp(box.value[i] + box.slack[i] / curvature, box.lower[i], box.upper[i]);
