@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -143,15 +144,20 @@ class BinaryProblem(OfMargins, OnRows):
         alpha, v, sums = self._scaled(alpha, v)
         # 3) both values, and what rounding can be worth
         b, primal = self._primal_bound(point.w, point.b, scores)
+        lost = self._lost_by_rounding(point.w, b, scores, accuracy * primal.value)
         del scores
         dual = self._dual_bound(sums, v, False)
         proof = self._proof(primal, dual, sums, accuracy)
         allowed = accuracy * abs(primal.value)
-        if proof.rounding > allowed and not primal.value - dual.value > 20.0 * allowed:
-            primal = self._compensated_primal(point.w, b)
+        if proof.rounding > allowed and not primal.value - lost - dual.value > 20.0 * allowed:
+            other, primal = self._compensated_primal(point.w, b, allowed)
             dual = self._dual_bound(sums, self.rows.compensated_combination(alpha, self.y), True)
             better = self._proof(primal, dual, sums, accuracy)
-            proof = min(proof, better, key=lambda known: known.gap)
+            if better.gap < proof.gap:
+                lost = lost if other == b else 0.0
+                b, proof = other, better
+        if lost > 0.0:
+            proof = replace(proof, rounding=proof.rounding + lost)
         return Point(point.w, b, alpha), proof
 
     def with_duals(self, certificate: Certificate, alpha: Vector) -> Certificate:
@@ -190,15 +196,48 @@ class BinaryProblem(OfMargins, OnRows):
             best, known = candidate, self.loss_bound(sums, size, about)
         return best, _with_weights(known, squared, w.size)
 
-    def _compensated_primal(self, w: Vector, b: float) -> Bound:
-        """Return P at an intercept from scores in compensated sums."""
+    def _lost_by_rounding(self, w: Vector, b: float, scores: Vector, allowed: float) -> float:
+        """Return what P would be lower by if the intercept of the given data were not rounded.
+
+        It has its last digit where shifted columns lie, and that digit can be worth more than is
+        `allowed`.
+        """
+        if self.rows.shift is None or not self.free_intercept:
+            return 0.0
+        at = self.rows.intercept_here(w, b)[0]
+        if not allowed < abs(at - b) * sum(self.class_costs) < np.inf:
+            return 0.0
+        here, there = (self.loss.total(self.y, self.cost, scores, c) for c in (at, b))
+        return max(0.0, float(here - there))
+
+    def _compensated_primal(self, w: Vector, b: float, allowed: float) -> tuple[float, Bound]:
+        """Return P at an intercept from scores in compensated sums, and the intercept.
+
+        Where rounding costs more than is allowed, it moves so that margins at a kink are beyond it
+        by what they can be off: that can cost one side little, and spare the other the allowance.
+        """
+        scores, reach, primal = self._compensated_at(w, b)
+        if self.free_intercept and primal.allowance > allowed:
+            digit = float(np.spacing(abs(self.rows.given_intercept(w, b))))
+            worse = scores - (2.0 * reach + digit) * self.y
+            other = b + self.loss.best_intercept(self.y, self.cost, worse, 0.0)
+            if math.isfinite(other) and other != b:
+                moved = self._compensated_at(w, other)[2]
+                if moved.upper < primal.upper:
+                    return other, moved
+        return b, primal
+
+    def _compensated_at(self, w: Vector, b: float) -> tuple[Vector, float, Bound]:
+        """Return the compensated scores with the intercept, how far they can be off, and P."""
         squared, size = float(w @ w), self.scale
         at, low, error = self.rows.exact_intercept_here(w, b)
         scores = self.rows.compensated_scores(w, (at, low))
         about = ScoreError.compensated(size, upper_norm(squared, w.size), at, error)
         spread = upper_norm(float(scores @ scores), scores.size)
-        sums = self.loss.sums(self.y, self.cost, scores, 0.0, about.reach(size, spread))
-        return _with_weights(self.loss_bound(sums, size, about, spread), squared, w.size)
+        reach = about.reach(size, spread)
+        sums = self.loss.sums(self.y, self.cost, scores, 0.0, reach)
+        bound = self.loss_bound(sums, size, about, spread)
+        return scores, reach, _with_weights(bound, squared, w.size)
 
     def _dual_bound(self, sums: DualSums, v: Vector, compensated: bool) -> Bound:
         """Return D, but for the residual of a free intercept."""

@@ -28,6 +28,7 @@ from widemargin.problems.robust_bounds import (
     farthest_intercept,
     gain_at_radius_zero,
     losses_bound,
+    moved,
     residual_of,
     upper_length,
     within,
@@ -218,11 +219,12 @@ class RobustProblem(OnRows):
         # 2) λ and, if free, b are the best for w; the dual variables' best feasible multiple
         b = self._best_intercept(point, scores)
         factor = self._best_scale(alpha, v)[0]
-        alpha = within(factor * alpha, self.weight)
+        scaled = factor * alpha
+        alpha = within(scaled, self.weight)
         v = factor * v
         # 3) both values, and what rounding can be worth
         primal = self._primal_bound(point.w, b, scores, False)
-        alpha, proof = self._proof(primal, alpha, v, False)
+        alpha, proof = self._proof(primal, alpha, v, (False, moved(alpha, scaled)))
         allowed = accuracy * abs(primal.value)
         if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
             at, low, _ = self.rows.exact_intercept_here(point.w, b)
@@ -230,7 +232,7 @@ class RobustProblem(OnRows):
                 point.w, b, self.rows.compensated_scores(point.w, (at, low)), True
             )
             v = self.rows.compensated_combination(alpha[0] - alpha[1], self.y)
-            other, better = self._proof(primal, alpha, v, True)
+            other, better = self._proof(primal, alpha, v, (True, 0.0))
             if better.gap < proof.gap:
                 alpha, proof = other, better
         return Point(point.w, b, alpha), proof
@@ -255,7 +257,7 @@ class RobustProblem(OnRows):
         return Bound(value + 0.5 * self.l2 * squared, allowance)
 
     def _proof(
-        self, primal: Bound, alpha: Vector, v: Vector, compensated: bool
+        self, primal: Bound, alpha: Vector, v: Vector, product: tuple[bool, float]
     ) -> tuple[Vector, Certificate]:
         """Return dual variables and the certificate; those that bound nothing give way to zero."""
         upper = primal.value + primal.allowance
@@ -266,13 +268,15 @@ class RobustProblem(OnRows):
             return alpha if gain > 0.0 else np.zeros_like(alpha), Certificate.bounds(
                 *primal, gain, 0.0
             )
-        residual = residual_of(alpha, self.y) if self.free_intercept else 0.0
         for factor in (1.0, 1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-6):
-            inside = alpha if factor == 1.0 else within(factor * alpha, self.weight)
-            fresh = compensated and factor == 1.0
-            dual = dual_bound(inside, factor * v, self.ball, self.scale, (compensated, fresh))
+            inside, off = alpha, product[1]
+            if factor < 1.0:
+                inside = within(factor * alpha, self.weight)
+                off += moved(inside, factor * alpha)
+            dual = dual_bound(inside, factor * v, self.ball, self.scale, (product[0], off))
             if dual.value > -np.inf:
                 break
+        residual = residual_of(inside, self.y) if self.free_intercept else 0.0
         price = 0.0
         if residual > 0.0:
             longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150

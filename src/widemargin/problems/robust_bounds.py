@@ -75,21 +75,29 @@ def losses_bound(
     return Bound(ball.radius * price + total, allowance + growth(size.count + 16.0) * total)
 
 
+def moved(alpha: Vector, scaled: Vector) -> float:
+    """Return a bound on the norm of keep − flip of α less that of `scaled`, a rounded multiple.
+
+    The weights of α, taken as those of the multiple that was meant, are off by that times ‖X‖.
+    """
+    change = upper_norm(float(np.vdot(alpha - scaled, alpha - scaled)), alpha.size)
+    return 1.42 * (change + growth(8.0) * upper_norm(float(np.vdot(alpha, alpha)), alpha.size))
+
+
 def dual_bound(
-    alpha: Vector, v: Vector, ball: Ball, size: Size, product: tuple[bool, bool]
+    alpha: Vector, v: Vector, ball: Ball, size: Size, product: tuple[bool, float]
 ) -> Bound:
     """Return D at dual variables within their ranges, but for the residual of an intercept.
 
-    `product` says of v whether it is a compensated sum, and whether it is of just these dual
-    variables; otherwise they were scaled, as v was, and put on a grid. Without a penalty, dual
-    variables that are not feasible bound nothing.
+    `product` says of v whether it is a compensated sum, and how far (`moved`) the dual variables
+    are from those that it is the sum of. Without a penalty, dual variables that are not feasible
+    bound nothing.
     """
     gain = float(alpha.sum())
     mass = upper_norm(float(np.vdot(alpha, alpha)), alpha.size) * 1.42
     own = upper_norm(float(v @ v), v.size)
-    off = combination_error(size, mass, product[0], own)
-    if not product[1]:
-        off += growth(16.0) * mass * size.frobenius
+    off = combination_error(size, mass + product[1], product[0], own)
+    off += product[1] * size.frobenius * (1.0 + 1e-6)
     below = growth(alpha.size + 8.0) * gain
     flipped = ball.label_cost * float(alpha[1].sum()) * (1.0 + growth(alpha.size + 8.0))
     left = ball.radius - flipped
