@@ -184,4 +184,8 @@ def _serve(pipe: Connection, case: Callable[[int, int], Any], seed: int) -> None
             number = pipe.recv()
         except EOFError:
             return
-        pipe.send(case(seed, number))
+        try:
+            outcome = case(seed, number)
+        except Exception as error:  # of the judge, or of the draw
+            outcome = Outcome("child process", "failed", f"{type(error).__name__}: {error}")
+        pipe.send(outcome)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from widemargin.data.sequences import Sequences
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.problems.certificate import Point
+from widemargin.problems.chain import ChainProblem
 from widemargin.problems.conditional import ConditionalProblem, marginals
-from widemargin.problems.sequence import ChainProblem
 from widemargin.run import Record, Solution
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from widemargin.data.sequences import Sequences
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.problems.certificate import Point
-from widemargin.problems.sequence import ChainProblem, Labelings, SequenceProblem
+from widemargin.problems.chain import ChainProblem
+from widemargin.problems.sequence import Labelings, SequenceProblem
 from widemargin.run import Record, Solution
 
 

@@ -18,7 +18,8 @@ from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedClassifier, Solutions
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
-from widemargin.problems.sequence import ChainProblem, decode
+from widemargin.problems.chain import ChainProblem
+from widemargin.problems.sequence import decode
 from widemargin.run import Solution
 
 Matrix = NDArray[np.float64]

@@ -47,6 +47,16 @@ class Balls:
             return number * (total / number).log()
         return -number * (-self.number(whole - part, exponent) / total).log1p()
 
+    def log_sum(self, numbers: list[Any]) -> Any:
+        """Return log Σ exp of balls, around the one with the largest middle."""
+        largest = numbers[0]
+        for number in numbers[1:]:
+            largest = number if number.mid() > largest.mid() else largest
+        total = self.number(0, 0)
+        for number in numbers:
+            total += (number - largest).exp()
+        return total.log() + largest
+
     def bounds(self, ball: Any) -> Bounds:
         """Return the ends of a ball."""
         ends = (ball.lower().man_exp(), ball.upper().man_exp())

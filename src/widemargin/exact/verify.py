@@ -9,9 +9,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.data.sequences import joined_labels
 from widemargin.data.training_set import TrainingSet
 from widemargin.exact.binary import DualBound, ExactBinary
 from widemargin.exact.bounds import Bounds
+from widemargin.exact.chains import ChainWeights, ExactChains
 from widemargin.exact.integers import ExactRows, Scaled
 from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
@@ -43,7 +45,7 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     ----------
     model : fitted estimator
         `LinearSVC`, `LogisticRegression`, `RobustSVC`, or one of their searches, whose final fit is
-        checked.
+        checked; or `SequenceSVC`, on lists of sequences.
     X, y, sample_weight
         What it was fitted on.
 
@@ -67,14 +69,9 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     True
     """
     check_is_fitted(model)
-    if not hasattr(model, "_description"):
-        raise ValueError(
-            f"{type(model).__name__} cannot be checked exactly: only linear models keep all that "
-            "their certificates are about"
-        )
-    about = model._description()
-    if about["C"] is None and not hasattr(model, "flip_coef_"):
-        raise ValueError("a model without a penalty cannot be checked exactly")
+    if hasattr(model, "transition_"):
+        return _chains_report(model, X, y, sample_weight)
+    about = _description(model)
     if hasattr(model, "transformer_"):
         X = model.transformer_.transform(X)
     data = TrainingSet.of(
@@ -104,6 +101,57 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
                 names, model.primal_, model.dual_, values, strict=True
             )
         )
+    )
+
+
+def _description(model: Any) -> dict[str, Any]:
+    """Return what a linear model says of itself; raise an error if it cannot be checked."""
+    if not hasattr(model, "_description"):
+        raise ValueError(
+            f"{type(model).__name__} cannot be checked exactly: only linear models keep all that "
+            "their certificates are about"
+        )
+    about: dict[str, Any] = model._description()
+    if about["C"] is None and not hasattr(model, "flip_coef_"):
+        raise ValueError("a model without a penalty cannot be checked exactly")
+    return about
+
+
+def exact_chains(model: Any, X: Any, y: Any, sample_weight: Any) -> ExactChains:
+    """State the problem of a model of sequences."""
+    sequences = model._sequences(X, None)
+    labels = joined_labels(y, sequences.lengths)
+    codes = np.searchsorted(model.classes_, labels)
+    classes = int(model.classes_.size)
+    mistake = model._mistakes(classes) if hasattr(model, "cost") else np.zeros((classes, classes))
+    return ExactChains(
+        ExactRows(sequences.X),
+        sequences.first,
+        codes.astype(np.int64),
+        Scaled.of(model._costs(sequences, sample_weight)),
+        Scaled.of(mistake),
+        bool(model.boundaries),
+    )
+
+
+def chain_weights(model: Any) -> ChainWeights:
+    """Return the weights of a model of sequences."""
+    return ChainWeights(model.coef_, model.transition_, model.start_, model.end_)
+
+
+def _chains_report(model: Any, X: Any, y: Any, sample_weight: Any) -> ExactReport:
+    if not hasattr(model, "dual_labels_"):
+        raise ValueError(
+            f"{type(model).__name__} cannot be checked exactly: it keeps no dual variables"
+        )
+    exact = exact_chains(model, X, y, sample_weight)
+    if model.dual_pointers_.size != exact.first.size:
+        raise ValueError(f"the model was fitted on {model.dual_pointers_.size - 1} sequences")
+    primal = exact.primal(chain_weights(model))
+    dual = exact.dual(model.dual_pointers_, model.dual_coef_, model.dual_labels_)
+    certificate = model.certificate_
+    return ExactReport(
+        (ExactCertificate("all", certificate.primal, certificate.dual, primal, *dual),)
     )
 
 

@@ -93,7 +93,7 @@ class BinaryProblem(OfMargins, OnRows):
 
     def primal_at(self, w: Vector, b: float) -> float:
         """Return P at any weights and intercept, from above, rounding included."""
-        bound = self._compensated_primal(w, b if self.free_intercept else 0.0)
+        bound = self._compensated_at(w, b if self.free_intercept else 0.0)[2]
         return bound.upper
 
     def dual(self, alpha: Vector, combination: Vector) -> float:

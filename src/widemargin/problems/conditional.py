@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.chain import ChainProblem, Matrix, Pointers, Vector
 from widemargin.problems.rounding import (
     ACCURACY,
     Size,
@@ -19,7 +20,6 @@ from widemargin.problems.rounding import (
     half_square_error,
     upper_norm,
 )
-from widemargin.problems.sequence import ChainProblem, Matrix, Pointers, Vector
 
 _WIDEST = 600.0
 """Differences of transition weights up to which no exponential vanishes."""
