@@ -192,13 +192,15 @@ class _Run:
         self.best, self.trace = _Best(), list[Record]()
         self.iteration = self.last_check = 0
         self.check_seconds = self.passes_before = self.work_before = 0.0
-        self.hoped, self.finite = np.inf, True
+        self.hoped, self.finite, self.ended = np.inf, True, False
         self.state: Any = None
         self.method: Any = None
         self.progress = Progress(problem, "", settings.tol)
 
     def checkpoint(self) -> None:
         """Leave what is under way if it was interrupted or the time is up."""
+        if self.ended:
+            return
         if self.watch.requested:
             raise _Stop(Status.INTERRUPTED)
         if time.perf_counter() >= self.deadline:
@@ -222,6 +224,8 @@ class _Run:
 
     def finish(self, status: Status, warm: Point | None) -> Status:
         """Make sure that there is a best point with its certificate, whatever ended the run."""
+        # A state may read the data once more to say where it is.
+        self.ended = True
         if self.best.point is None and self.state is None:
             if warm is not None:  # nothing was begun: the start is the answer
                 self.best.take(*self.problem.certify(warm))

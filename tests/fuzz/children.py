@@ -5,7 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from math import inf
@@ -17,6 +19,8 @@ from typing import Any
 
 _FIRST = 120.0
 """Seconds more for the first case of a child, which imports everything."""
+_AHEAD = 16
+"""Cases that a child knows of, so that it never waits for the next one."""
 _LOOKS = 0.2
 """Seconds between two looks at a process that is waited for."""
 
@@ -116,18 +120,27 @@ def _sequence(
     make: Callable[[], _Child], end: float, most: float, numbers: Iterator[int]
 ) -> Iterator[tuple[int, Outcome]]:
     """Run cases one after another, in one child for as long as it lives."""
-    child = None
+    child, asked = None, deque[int]()
     try:
-        for number in numbers:
-            if time.monotonic() >= end or number >= most:
+        while time.monotonic() < end:
+            while len(asked) < _AHEAD:
+                number = next(numbers)
+                if number >= most:
+                    break
+                asked.append(number)
+                if child is not None:
+                    child.ask(number)
+            if not asked:
                 return
             if child is None:
                 child = make()
-            outcome = child.run(number)
+                for number in asked:
+                    child.ask(number)
+            outcome = child.answer()
             if outcome is None:
                 outcome = Outcome("child process", "failed", child.ending())
                 child = None
-            yield number, outcome
+            yield asked.popleft(), outcome
     finally:
         if child is not None:
             child.stop()
@@ -147,13 +160,17 @@ class _Child:
         """Return what starts such a child."""
         return lambda: cls(case, seed, limit)
 
-    def run(self, number: int) -> Outcome | None:
-        """Return the outcome of a case; None if the child died or took too long."""
+    def ask(self, number: int) -> None:
+        """Ask for a case; the child answers in the order of the questions."""
+        with suppress(OSError):  # a child that died is seen when it does not answer
+            self._pipe.send(number)
+
+    def answer(self) -> Outcome | None:
+        """Return the next outcome; None if the child died or took too long."""
         limit = self._limit + _FIRST * self._first
         self._first = False
         patience = Patience(self._process.pid or 0, limit)
         try:
-            self._pipe.send(number)
             while not self._pipe.poll(_LOOKS):
                 if patience.over():
                     return None
@@ -182,7 +199,7 @@ def _serve(pipe: Connection, case: Callable[[int, int], Any], seed: int) -> None
     while True:
         try:
             number = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             return
         try:
             outcome = case(seed, number)
