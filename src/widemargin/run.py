@@ -199,11 +199,9 @@ class _Run:
 
     def checkpoint(self) -> None:
         """Leave what is under way if it was interrupted or the time is up."""
-        if self.ended:
-            return
-        if self.watch.requested:
+        if self.watch.requested and not self.ended:
             raise _Stop(Status.INTERRUPTED)
-        if time.perf_counter() >= self.deadline:
+        if time.perf_counter() >= self.deadline and not self.ended:
             raise _Stop(Status.TIME_LIMIT)
 
     def loop(self, warm: Point | None, judge_start: bool) -> Status:
