@@ -199,10 +199,9 @@ class _Run:
 
     def checkpoint(self) -> None:
         """Leave what is under way if it was interrupted or the time is up."""
-        if self.watch.requested and not self.ended:
-            raise _Stop(Status.INTERRUPTED)
-        if time.perf_counter() >= self.deadline and not self.ended:
-            raise _Stop(Status.TIME_LIMIT)
+        late = time.perf_counter() >= self.deadline
+        if (self.watch.requested or late) and not self.ended:
+            raise _Stop(Status.INTERRUPTED if self.watch.requested else Status.TIME_LIMIT)
 
     def loop(self, warm: Point | None, judge_start: bool) -> Status:
         """Advance methods until something ends the run; say what."""
@@ -222,8 +221,7 @@ class _Run:
 
     def finish(self, status: Status, warm: Point | None) -> Status:
         """Make sure that there is a best point with its certificate, whatever ended the run."""
-        # A state may read the data once more to say where it is.
-        self.ended = True
+        self.ended = True  # a state may read the data once more to say where it is
         if self.best.point is None and self.state is None:
             if warm is not None:  # nothing was begun: the start is the answer
                 self.best.take(*self.problem.certify(warm))
@@ -231,8 +229,8 @@ class _Run:
                 self.state = self.method.start(self.problem, warm, self.settings)
         if self.best.point is None or (self.state is not None and self.last_check < self.iteration):
             self._check(self.state.point)
-        converged = self.best.certificate.relative_gap <= self.settings.tol
-        return Status.CONVERGED if converged else status
+        gap = self.best.certificate.relative_gap
+        return Status.CONVERGED if gap <= self.settings.tol else status
 
     def _begin(self, point: Point | None) -> None:
         """Start the method that was chosen."""
