@@ -1,7 +1,7 @@
-"""The tables of "Coming from LinearSVC": every argument and attribute of scikit-learn's classes.
+"""The tables of the pages "Coming from ...": every argument and attribute of both classes.
 
 Names and defaults are read from both classes, the notes are below. ``python
-docs/_extensions/argument_tables.py`` writes the tables into the page; a test holds them to it.
+docs/_extensions/argument_tables.py`` writes the tables into the pages; a test holds them to it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,14 @@ import sklearn.svm
 
 import widemargin
 
-PAGE = Path(__file__).parents[1] / "guide" / "coming_from_linearsvc.md"
+GUIDE = Path(__file__).parents[1] / "guide"
 BEGIN, END = "<!-- begin: tables -->\n", "<!-- end: tables -->\n"
-CLASSES = ("LinearSVC", "LogisticRegression", "LogisticRegressionCV")
+PAGES = {
+    GUIDE / "coming_from_linearsvc.md": ("LinearSVC", "LogisticRegression", "LogisticRegressionCV"),
+    GUIDE / "coming_from_svc.md": ("KernelSVC",),
+}
+THEIRS = {"KernelSVC": "SVC"}
+"""Names of scikit-learn's classes where they differ from ours."""
 
 NOTES = {
     "C": "`C` times the weights of an example must be 0 or lie between 1e-50 and 1e50",
@@ -74,12 +79,39 @@ NOTES = {
     "stopped_": "why the search ended",
     "fold_coef_": "the folds' weights at the last C",
     "fold_intercept_": "the folds' intercepts at the last C",
+    "C KernelSVC": "the same",
+    "kernel": '`"sigmoid"` is an error: it is not positive definite, so there is no certificate',
+    "gamma": "the same",
+    "cache_size": "`memory`, in megabytes",
+    "memory": "`cache_size`: megabytes of the kernel matrix to keep",
+    "shrinking": "examples that do not matter are left out in any case",
+    "probability": "wrap it in `CalibratedClassifierCV`, as scikit-learn 1.9 advises",
+    "break_ties": "one-vs-rest has no ties of votes; for one-vs-one the first class wins",
+    "decision_function_shape": 'for `multi_class="ovo"`',
+    "loss KernelSVC": '`"hinge"` is that of SVC',
+    "multi_class KernelSVC": '`"ovo"` is the rule of SVC, see [Kernels](kernels.md)',
+    "fit_intercept KernelSVC": "None: yes, as SVC, but not for the joint rules",
+    "max_iter KernelSVC": "rounds; `-1`, no limit, is an error",
+    "n_jobs KernelSVC": "threads over the classes or pairs",
+    "solver KernelSVC": "a name from [Which solver](which_solver.md)",
+    "coef_ KernelSVC": 'for `kernel="linear"` use `LinearSVC("hinge")`',
+    "support_ KernelSVC": "the same order, class by class",
+    "n_support_ KernelSVC": "the same",
+    "dual_coef_ KernelSVC": 'the same for two classes and `"ovo"`; else a row per class',
+    "n_iter_ KernelSVC": "rounds",
+    "gamma_": "the number behind `gamma`",
+    "class_weight_": "factors on C per class; `class_weight` here",
+    "fit_status_": "`status_`",
+    "shape_fit_": "shape of X in training; `n_features_in_`",
+    "probA_": "parameter of `probability=True`",
+    "probB_": "parameter of `probability=True`",
 }
 
 
 def theirs(name: str) -> Any:
     """Return scikit-learn's class of that name."""
-    return getattr(sklearn.svm if name == "LinearSVC" else sklearn.linear_model, name)
+    module = sklearn.svm if "SVC" in name else sklearn.linear_model
+    return getattr(module, THEIRS.get(name, name))
 
 
 def fitted(make: Any) -> set[str]:
@@ -101,7 +133,8 @@ def table(name: str) -> str:
     ours, other = getattr(widemargin, name), theirs(name)
     mine = inspect.signature(ours).parameters
     given = inspect.signature(other).parameters
-    lines = [f"### {name}", "", "| argument | scikit-learn | here | |", "|---|---|---|---|"]
+    title = f"{other.__name__} and {name}" if name in THEIRS else name
+    lines = [f"### {title}", "", "| argument | scikit-learn | here | |", "|---|---|---|---|"]
     for argument in [*given, *(extra for extra in mine if extra not in given)]:
         default = f"`{given[argument].default!r}`" if argument in given else "none"
         here = f"`{mine[argument].default!r}`" if argument in mine else "none"
@@ -114,12 +147,14 @@ def table(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(text: str) -> str:
-    """Return the page with the tables of today."""
+def page(path: Path) -> str:
+    """Return a page with the tables of today."""
+    text = path.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    return before + BEGIN + "\n" + "\n".join(map(table, CLASSES)) + "\n" + END + after
+    return before + BEGIN + "\n" + "\n".join(map(table, PAGES[path])) + "\n" + END + after
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(page(path), encoding="utf-8")

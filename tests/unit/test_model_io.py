@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC as TheirSVC
 
 from fitted_models import CANCER, IRIS, LIBLINEAR_TWO, fitted
-from widemargin import KernelSVC, LinearSVC, LogisticRegression, worst_case
+from widemargin import LinearSVC, LogisticRegression, worst_case
 from widemargin import path as wide_path
 from widemargin.model_io import (
     ModelFormatError,
@@ -187,7 +187,6 @@ def test_a_model_of_the_other_format_is_told(path):
     [
         (TheirSVC(), "sklearn's LinearSVC"),
         (make_pipeline(LinearSVC()), "of a pipeline, its last step"),
-        (KernelSVC(), "widemargin's KernelSVC"),
     ],
 )
 def test_other_estimators_are_called_by_their_names(path, other, words):

@@ -119,7 +119,13 @@ def read_any_model(path: str, order: tuple[str, str] | None = None) -> LinearMod
     `order` is the usage of the command and the path of its data file, so that the message can say
     when the two files were swapped.
     """
-    from widemargin.model_io import ModelFormatError, load_liblinear, load_model
+    from widemargin.model_io import (
+        LinearModel,
+        ModelFormatError,
+        SequenceModel,
+        load_liblinear,
+        load_model,
+    )
 
     kind = model_format(path)
     if kind is None:
@@ -127,7 +133,10 @@ def read_any_model(path: str, order: tuple[str, str] | None = None) -> LinearMod
         if order is not None and os.path.isfile(order[1]) and model_format(order[1]) is not None:
             reason += f", but {order[1]} is; the order is: {order[0]}"
         raise ModelFormatError(path, reason)
-    return load_model(path) if kind == "own" else load_liblinear(path)
+    model = load_model(path) if kind == "own" else load_liblinear(path)
+    if not isinstance(model, LinearModel | SequenceModel):
+        raise ModelFormatError(path, "this is a kernel model, which only Python reads: load_model")
+    return model
 
 
 def write_model(model: LinearModel, path: str, kind: str) -> None:

@@ -86,7 +86,7 @@ class KernelSVC(CertifiedClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_support,)
-        Rows of X that the decision function uses; class by class for "ovo".
+        Rows of X that the decision function uses, class by class.
     n_support_ : ndarray of shape (n_classes,)
         How many of them belong to each class.
     support_vectors_ : array or CSR matrix of shape (n_support, n_features)
@@ -216,7 +216,9 @@ class KernelSVC(CertifiedClassifier):
         shared = len(names) == 1 or gram.whole is not None
         solutions = self._solve(names, problem, n_jobs=self.n_jobs if shared else 1)
         w = np.asarray(solutions[0].w).T if joint else np.array([s.w for s in solutions])
-        self.support_ = np.flatnonzero(w.any(axis=0))
+        used = np.flatnonzero(w.any(axis=0))
+        # Class by class, as scikit-learn's SVC has them.
+        self.support_ = used[np.argsort(data.codes[used], kind="stable")]
         return names, solutions, np.ascontiguousarray(w[:, self.support_])
 
     def _fit_pairs(self, data: TrainingSet) -> tuple[list[Any], Solutions, Any]:

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.estimators.kernel_svc import KernelSVC
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.model_io.container import MAGIC, SCHEMA, Arrays, read_container, write_container
 from widemargin.model_io.errors import ModelFormatError
+from widemargin.model_io.kernel import KERNEL, kernel_contents, kernel_svc
+from widemargin.model_io.labels import classes_in, classes_out, weights_in, weights_out
 from widemargin.model_io.model import LinearModel, model_of
 from widemargin.model_io.sequence_model import SequenceModel, sequence_model_of
 from widemargin.problems.calibration import Calibration
@@ -19,7 +22,7 @@ __all__ = ["MAGIC", "SCHEMA", "load_model", "save_model"]
 
 
 def save_model(
-    model: LinearScores | LinearModel | SequenceClassifier | SequenceModel,
+    model: LinearScores | LinearModel | SequenceClassifier | SequenceModel | KernelSVC,
     path: str | os.PathLike[str],
 ) -> None:
     """Write a model in the package's own format.
@@ -29,7 +32,7 @@ def save_model(
     Parameters
     ----------
     model : LinearModel, SequenceModel, or a fitted estimator
-        Linear estimators, `SequenceSVC` and `SequenceCRF`.
+        Linear estimators, `SequenceSVC`, `SequenceCRF` and `KernelSVC`.
     path : path-like
 
     Examples
@@ -47,6 +50,8 @@ def save_model(
     """
     if isinstance(model, SequenceClassifier | SequenceModel):
         header, arrays = sequence_model_of(model).contents()
+    elif isinstance(model, KernelSVC):
+        header, arrays = kernel_contents(model, path)
     else:
         header, arrays = _contents(model_of(model), path)
     write_container(path, header, arrays)
@@ -62,7 +67,7 @@ def _contents(model: LinearModel, path: str | os.PathLike[str]) -> tuple[dict[st
         "C": model.C,
         "intercept_kind": model.intercept_kind,
         "intercept_scaling": model.intercept_scaling,
-        "class_weight": _weights_out(model.class_weight, path),
+        "class_weight": weights_out(model.class_weight, path),
         "status": list(model.status),
         "solver": model.solver,
         "feature_names": None if model.feature_names is None else list(model.feature_names),
@@ -74,18 +79,11 @@ def _contents(model: LinearModel, path: str | os.PathLike[str]) -> tuple[dict[st
         header["calibration"] = model.calibration.method
         arrays["calibration_values"] = model.calibration.values
         arrays["calibration_lengths"] = np.asarray(model.calibration.lengths, dtype=np.int64)
-    if model.classes.dtype.kind in "UO":
-        values = model.classes.tolist()
-        if not all(isinstance(value, str) for value in values):
-            raise ModelFormatError(path, "classes must be all numbers or all strings to be saved")
-        header["classes"] = values
-        header["classes_are_objects"] = model.classes.dtype.kind == "O"
-    else:
-        arrays["classes"] = model.classes
+    classes_out(model.classes, header, arrays, path)
     return header, arrays
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel:
+def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel | KernelSVC:
     """Read a model that `save_model` wrote.
 
     Parameters
@@ -94,7 +92,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel:
 
     Returns
     -------
-    LinearModel or SequenceModel
+    LinearModel or SequenceModel, or a fitted KernelSVC
 
     Raises
     ------
@@ -103,45 +101,26 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel:
     """
     header, arrays = read_container(path)
     try:
-        if header.pop("kind", "linear") == SequenceModel.kind:
+        kind = header.pop("kind", "linear")
+        if kind == SequenceModel.kind:
             return SequenceModel.parse(header, arrays)
+        if kind == KERNEL:
+            return kernel_svc(header, arrays)
         return _parse(header, arrays)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFormatError(path, f"the file's content is invalid: {error}") from error
 
 
 def _parse(header: dict[str, Any], arrays: Arrays) -> LinearModel:
-    as_objects = header.pop("classes_are_objects", False)
-    classes = header.pop("classes", None)
-    if classes is None:
-        native = arrays.pop("classes")
-        classes = native.astype(native.dtype.newbyteorder("="))
-    elif not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise ValueError("classes are neither numbers nor strings")
-    else:
-        classes = np.array(classes, dtype=object if as_objects else str)
+    classes = classes_in(header, arrays)
     names, method = header.pop("feature_names"), header.pop("calibration", None)
     tables = [arrays.pop(f"calibration_{name}", None) for name in ("values", "lengths")]
     return LinearModel(
         **arrays,  # type: ignore[arg-type]
         classes=classes,
-        class_weight=_weights_in(header.pop("class_weight")),
+        class_weight=weights_in(header.pop("class_weight")),
         status=tuple(header.pop("status")),
         feature_names=None if names is None else tuple(names),
         calibration=None if method is None else Calibration(method, *map(np.array, tables)),
         **header,
     )
-
-
-def _weights_out(weights: Any, path: str | os.PathLike[str]) -> Any:
-    """Return pairs instead of a dict: JSON's keys are strings, labels may be numbers."""
-    if not isinstance(weights, dict):
-        return weights
-    labels = [key.item() if isinstance(key, np.generic) else key for key in weights]
-    if not all(isinstance(label, str | int | float) for label in labels):
-        raise ModelFormatError(path, "class_weight must name classes by number or string")
-    return [[label, float(weight)] for label, weight in zip(labels, weights.values(), strict=True)]
-
-
-def _weights_in(weights: Any) -> Any:
-    return dict(weights) if isinstance(weights, list) else weights
