@@ -20,7 +20,7 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
 from widemargin.run import run
 
-SOLVERS = ["cached_frank_wolfe", "block_frank_wolfe", "bmrm_qp"]
+SOLVERS = ["cached_frank_wolfe", "block_frank_wolfe", "bmrm_qp", "pragam"]
 COST = np.array([[0.0, 1.0, 0.3], [2.0, 0.0, 0.7], [1.0, 0.5, 0.0]])
 
 
@@ -60,7 +60,7 @@ def test_optimum_of_the_factorised_dual(solver: str) -> None:
     X, y = small_sequences(7)
     best = factorised_dual(X, y, 0.5, COST)
     problem = problem_of(X, y, 0.5, COST)
-    tol = 1e-3 if solver == "block_frank_wolfe" else 1e-6
+    tol = 1e-3 if solver in ("block_frank_wolfe", "pragam") else 1e-6
     solution = run(problem, choice_of(solver, SequenceProblem), tol=tol, max_iter=20000)
     certificate = solution.certificate
     assert certificate.relative_gap <= tol

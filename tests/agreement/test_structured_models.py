@@ -22,12 +22,12 @@ X, Y = X[::5], Y[::5]
 
 
 def test_multiclass_is_crammer_singer() -> None:
-    general = StructuredSVC(MulticlassModel(3), C=0.03, tol=2e-4).fit(X, Y)
+    general = StructuredSVC(MulticlassModel(3), C=0.3, tol=1e-6, max_iter=2000).fit(X, Y)
     linear = LinearSVC(
-        "hinge", multi_class="crammer_singer", C=0.03, fit_intercept=False, tol=1e-6
+        "hinge", multi_class="crammer_singer", C=0.3, fit_intercept=False, tol=1e-7
     ).fit(X, Y)
-    assert general.certificate_.primal == pytest.approx(linear.certificate_.primal, rel=2e-4)
-    assert np.mean(general.predict(X) == linear.predict(X)) >= 0.95
+    assert general.certificate_.primal == pytest.approx(linear.certificate_.primal, rel=1.1e-6)
+    assert np.array_equal(general.predict(X), linear.predict(X))
 
 
 def test_chain_is_a_sequence_model() -> None:

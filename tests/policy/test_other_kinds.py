@@ -13,7 +13,7 @@ from widemargin.auto.kernel import KernelMulticlassPolicy, KernelPolicy, KernelS
 from widemargin.auto.multiclass import MulticlassPolicy, MulticlassShape
 from widemargin.auto.registry import choice_of
 from widemargin.auto.robust import RobustPolicy, RobustShape
-from widemargin.auto.robust_sequences import HybridSequence, ProximalSequence
+from widemargin.auto.robust_stages import HybridStages, ProximalStages
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 from widemargin.methods.base import Progress
@@ -82,12 +82,12 @@ def test_robust_problems_follow_the_central_path() -> None:
 @pytest.mark.parametrize(
     ("sequence", "warm", "first"),
     [
-        (ProximalSequence(), False, "ippa"),
-        (HybridSequence(), False, "isg"),
-        (HybridSequence(), True, "ippa"),
+        (ProximalStages(), False, "ippa"),
+        (HybridStages(), False, "isg"),
+        (HybridStages(), True, "ippa"),
     ],
 )
-def test_sequences_begin_as_published(sequence: ProximalSequence, warm: bool, first: str) -> None:
+def test_sequences_begin_as_published(sequence: ProximalStages, warm: bool, first: str) -> None:
     shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS, warm)
     assert sequence.first(shape, "").method == first
 
@@ -95,10 +95,10 @@ def test_sequences_begin_as_published(sequence: ProximalSequence, warm: bool, fi
 def test_sequences_go_on_when_the_gap_stands_still() -> None:
     shape = RobustShape(Size(1_000, 20, 20_000), ROBUST_METHODS - {"reduced_interior_point"})
     still = leg("isg", 1.0, 60, 0.5, 0.49)
-    decision = HybridSequence().next(shape, [still], "")
+    decision = HybridStages().next(shape, [still], "")
     assert decision is not None
     assert decision.method == "ippa"
-    assert HybridSequence().next(shape, [leg("ippa", 1.0, 60, 0.5, 0.49)], "") is None
+    assert HybridStages().next(shape, [leg("ippa", 1.0, 60, 0.5, 0.49)], "") is None
 
 
 def test_kernels_hand_over_to_a_factor_once() -> None:

@@ -38,7 +38,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_FEWEST": "steps that a rate needs",
         "_FARTHEST": "a bound that keeps logarithms finite",
     },
-    "auto/robust_sequences.py": {
+    "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",
         "_STAGE": "the sweeps of a stage, twice SHORTEST",
     },
@@ -248,6 +248,8 @@ REASONS: dict[str, dict[str, str]] = {
         "_OPEN": "a share of the gap that is allowed",
     },
     "projections/chain.py": {
+        "_MOST_HALVINGS": "a bound that keeps the loop finite",
+        "_RIDGE": "rounding",
         "_MOST_STEPS": "a bound that keeps the loop finite",
         "_ACCURACY": "an accuracy",
     },

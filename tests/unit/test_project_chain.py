@@ -59,3 +59,19 @@ def test_what_is_refused() -> None:
         project_chain(np.full((1, 2, 2), np.nan))
     with pytest.raises(ValueError, match="2 positive numbers"):
         project_chain(np.zeros((2, 2, 2)), [1.0, -1.0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_optimality_at_any_scale(scale: float) -> None:
+    """α is the projection if and only if no labeling is better along m − α than α itself."""
+    random = np.random.default_rng(3)
+    for edges, k in ((1, 4), (3, 3), (6, 3)):
+        m = scale * random.normal(size=(edges, k, k))
+        alpha = project_chain(m)
+        direction = m - alpha
+        assert alpha.sum(axis=(1, 2)) == pytest.approx(np.ones(edges), abs=1e-12 * scale)
+        best = max(
+            sum(direction[t, a, b] for t, (a, b) in enumerate(itertools.pairwise(path)))
+            for path in itertools.product(range(k), repeat=edges + 1)
+        )
+        assert best - float(np.vdot(direction, alpha)) <= 1e-9 * scale

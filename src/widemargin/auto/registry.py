@@ -10,7 +10,7 @@ proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
 dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
 bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
-pragam            hinge                       comparison: the excessive gap technique, 1/k²
+pragam            hinge, sequences            comparison: the excessive gap technique, 1/k²
 pegasos           hinge, no free intercept    comparison: stochastic subgradients (pegasos_n: batch)
 block_dual_cd     all classes at once         always a good start
 proximal_newton   all classes at once         all weights together are few
@@ -99,7 +99,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "sequence": "published.sequence_bmrm:SequenceBMRM",
     },
     "bmrm_ls": {"binary": "published.bmrm:BMRMLineSearch"},
-    "pragam": {"binary": "published.pragam:Pragam"},
+    "pragam": {
+        "binary": "published.pragam:Pragam",
+        "sequence": "published.sequence_pragam:SequencePragam",
+    },
     "pegasos": {"binary": "published.pegasos:Pegasos"},
     "pegasos_n": {"binary": "published.pegasos:PegasosBatch"},
     "block_dual_cd": {
@@ -135,8 +138,8 @@ POLICIES = {
 """For each kind of problem, who decides when the user does not."""
 
 SEQUENCES = {
-    "ippa": {"robust": "robust_sequences:ProximalSequence"},
-    "hybrid": {"robust": "robust_sequences:HybridSequence"},
+    "ippa": {"robust": "robust_stages:ProximalStages"},
+    "hybrid": {"robust": "robust_stages:HybridStages"},
 }
 """Names that stand for a sequence of methods rather than for one."""
 

@@ -36,7 +36,8 @@ class SequenceSVC(SequenceClassifier):
     tol : float, default=1e-3
         Relative duality gap, (P − D)/P, at which training stops: the objective is then certified to
         be within this fraction of the optimum.
-    solver : {"auto", "cached_frank_wolfe", "block_frank_wolfe", "bmrm_qp"}, default="auto"
+    solver : {"auto", "cached_frank_wolfe", "block_frank_wolfe", "bmrm_qp", "pragam"}, \
+default="auto"
         Optimisation method; all reach the same solution to within ``tol``.
     max_iter : int, default=10000
         Maximum number of passes or steps.

@@ -12,6 +12,12 @@ Array = NDArray[np.float64]
 _MOST_STEPS = 200
 """Newton steps: the dual is piecewise quadratic, and some ten are the rule."""
 
+_MOST_HALVINGS = 60
+"""Of the interval that a step's length is searched in: beyond, double precision has no numbers."""
+
+_RIDGE = 1e-12
+"""Added to the diagonal, relative to its size: far above rounding, far below what is computed."""
+
 _ACCURACY = 1e-14
 """Largest violation of a constraint at which the projection ends, relative to the tables' size."""
 
@@ -68,33 +74,50 @@ class _Projection:
 
     def solve(self) -> Array:
         """Take Newton steps, each with a search along its line."""
-        z = np.zeros((self.edges, self.k + 1))
-        z[:, 0] = [
-            _level(table.ravel(), s) for table, s in zip(self.base, self.square, strict=True)
-        ]
-        value, alpha, gradient = self._at(z)
+        z = max(self._starts(), key=lambda start: self._at(start)[0])
+        _, alpha, gradient = self._at(z)
         scale = 1.0 + float(np.abs(self.base / self.square).max())
-        ridge = 1e-8
         for _ in range(_MOST_STEPS):
-            size = float(np.abs(gradient).max())
-            if size <= _ACCURACY * scale:
+            if float(np.abs(gradient).max()) <= _ACCURACY * scale:
                 break
-            step = self._newton(alpha > 0.0, gradient, ridge)
-            slope, length = float(np.vdot(step, gradient)), 1.0
-            while length > 1e-12:
-                trial = z + length * step
-                found = self._at(trial)
-                # Near the end values no longer tell steps apart, and gradients do.
-                better = float(np.abs(found[2]).max()) <= 0.5 * size
-                if better or found[0] >= value + 1e-4 * length * slope:
-                    break
-                length *= 0.5
-            else:
+            step = self._newton(alpha > 0.0, gradient)
+            found = self._searched(z, step, float(np.vdot(step, gradient)))
+            if found is None:
                 break
-            if found[0] <= value and not float(np.abs(found[2]).max()) < size:
-                break
-            z, (value, alpha, gradient) = trial, found
+            z, alpha, gradient = found
         return alpha
+
+    def _starts(self) -> list[Array]:
+        """Return two points: no agreement between tables, and the best labeling's potentials."""
+        alone, best = (np.zeros((self.edges, self.k + 1)) for _ in range(2))
+        levels = zip(self.base, self.square, strict=True)
+        alone[:, 0] = [_level(table.ravel(), s) for table, s in levels]
+        before, tables = np.zeros(self.k), self.base.copy()
+        for t in range(self.edges):
+            tables[t] += before[:, None]
+            if t < self.edges - 1:
+                before = tables[t].max(axis=0)
+                tables[t] -= before
+                best[t, 1:] = -before
+        levels = zip(tables, self.square, strict=True)
+        best[:, 0] = [_level(table.ravel(), s) for table, s in levels]
+        return [alone, best]
+
+    def _searched(self, z: Array, step: Array, slope: float) -> tuple[Array, Array, Array] | None:
+        """Return a point along a step where the slope has fallen to half at most, or None.
+
+        The dual is concave, so slopes fall along the line; unlike values they do not cancel.
+        """
+        low, high, length = 0.0, np.inf, 1.0
+        for _ in range(_MOST_HALVINGS):
+            trial = z + length * step
+            _, alpha, gradient = self._at(trial)
+            there = float(np.vdot(step, gradient))
+            if abs(there) <= 0.5 * slope:
+                return trial, alpha, gradient
+            low, high = (length, high) if there > 0.0 else (low, length)
+            length = 2.0 * length if high == np.inf else 0.5 * (low + high)
+        return None
 
     def _at(self, z: Array) -> tuple[float, Array, Array]:
         """Return the dual value, α and the gradient."""
@@ -108,7 +131,7 @@ class _Projection:
         value = float(z[:, 0].sum()) - 0.5 * float(np.vdot(positive, alpha))
         return value, alpha, gradient
 
-    def _newton(self, active: NDArray[np.bool_], gradient: Array, ridge: float) -> Array:
+    def _newton(self, active: NDArray[np.bool_], gradient: Array) -> Array:
         """Solve the block-tridiagonal system of the generalised Hessian, with a small ridge."""
         k, edges = self.k, self.edges
         share = active / self.square
@@ -120,7 +143,7 @@ class _Projection:
         blocks[:-1, diagonal, diagonal] = columns[:-1] + rows[1:]
         blocks[-1, diagonal, diagonal] = 1.0
         scale = max(float(blocks[:, 0, 0].max()), float((1.0 / self.square).max()))
-        blocks[:, np.arange(k + 1), np.arange(k + 1)] += ridge * scale
+        blocks[:, np.arange(k + 1), np.arange(k + 1)] += _RIDGE * scale
         off = np.zeros((edges - 1, k + 1, k + 1))  # between lines t and t + 1
         off[:, 1:, 0] = -rows[1:]
         off[:-1, 1:, 1:] = -share[1:-1]

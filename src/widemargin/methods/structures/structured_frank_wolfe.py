@@ -92,9 +92,14 @@ class StructuredFrankWolfe:
     def advance(self, state: StructuredFrankWolfeState) -> None:
         """Visit every example once."""
         problem = state.problem
+        before = state.w.copy()
+        old = [list(cache.share) for cache in state.caches]
         for i in state.random.permutation(problem.count):
             self._visit(state, int(i))
             problem.checkpoint()
+        self._extrapolate(state, before, old)
+        for cache in state.caches:
+            cache.keep_used()
         state.passes += 1.0
         linear = sum(
             problem.cost[i] * share * loss
@@ -119,7 +124,37 @@ class StructuredFrankWolfe:
         for _ in range(2 * len(cache.share) + 2):
             if not self._move(state, cache, cost, 1e-3 * state.gaps[i]):
                 break
-        cache.keep_used()
+
+    @staticmethod
+    def _extrapolate(state: StructuredFrankWolfeState, before: Vector, old: list[Any]) -> None:
+        """Go on along the change of the last pass, as far as the dual objective grows.
+
+        The shares of an example that leave the simplex are brought back into it, so the step is
+        kept only if the dual value at the shares that remain is larger.
+        """
+        problem, change = state.problem, state.w - before
+        moved = [
+            np.array(cache.share) - np.array([*past, *[0.0] * (len(cache.share) - len(past))])
+            for cache, past in zip(state.caches, old, strict=True)
+        ]
+        slope = -float(state.w @ change)
+        for cost, cache, move in zip(problem.cost, state.caches, moved, strict=True):
+            slope += float(cost * (move @ np.array(cache.loss))) if move.size else 0.0
+        norm = float(change @ change)
+        if not (slope > 0.0 and norm > 0.0):
+            return
+        gain, w, shares = 0.5 * float(state.w @ state.w), np.zeros_like(state.w), []
+        for cost, cache, move in zip(problem.cost, state.caches, moved, strict=True):
+            share = np.maximum(np.array(cache.share) + (slope / norm) * move, 0.0)
+            share /= max(1.0, float(share.sum()))
+            shares.append(share)
+            for loss, psi, now, was in zip(cache.loss, cache.psi, share, cache.share, strict=True):
+                gain += cost * loss * (now - was)
+                w += cost * now * psi
+        if gain - 0.5 * float(w @ w) > 0.0:
+            state.w = w
+            for cache, share in zip(state.caches, shares, strict=True):
+                cache.share = share.tolist()
 
     @staticmethod
     def _add(cache: _Cache, output: Any, psi: Vector, loss: float) -> None:

@@ -1,4 +1,4 @@
-"""Sequences of the incremental methods: how `hybrid` and `ippa` go on when sweeps get slow.
+"""Stages of `hybrid` and `ippa`: which method follows when sweeps get slow.
 
 `hybrid` is mini-batch ISG for the first part of the way and IPPA for the second (DRSVM, section
 5). Sweeps tell early which piece of the loss each example is on, and late how far; so both names
@@ -28,7 +28,7 @@ _STAGE = 8.0
 _LAST = "reduced_interior_point"
 
 
-class ProximalSequence:
+class ProximalStages:
     """IPPA, then the examples that it leaves undecided."""
 
     begins: ClassVar[str] = "ippa"
@@ -57,7 +57,7 @@ class ProximalSequence:
         return Decision(following, cause.after_steps(len(leg.gaps)))
 
 
-class HybridSequence(ProximalSequence):
+class HybridStages(ProximalStages):
     """ISG, then IPPA, then the examples that they leave undecided."""
 
     begins = "isg"
