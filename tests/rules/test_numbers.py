@@ -265,7 +265,11 @@ REASONS: dict[str, dict[str, str]] = {
         "_GOLDEN": "the golden ratio",
         "_ROUNDS": "rounds of a step",
         "_INNER": "steps of a round",
+        "_INNER_ON_GRAM": "steps of a round",
         "_STEPS_PER_PRICE": "steps of a search",
+        "_BEYOND": "a relaxation between 0 and 2",
+        "_UNEVEN": "a ratio of residuals",
+        "_SOLVED": "a relative residual",
         "_POWER_STEPS": "steps of the power method",
     },
     "methods/newton/_multinomial_system.py": {
