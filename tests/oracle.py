@@ -35,6 +35,7 @@ COMPARED = {
 """First-order methods, which have tests of their own: tests/certificate/test_rates.py."""
 MULTICLASS = {
     "frank_wolfe",
+    "corrective_frank_wolfe",
     "block_frank_wolfe",
     "oblivious_frank_wolfe",
     "away_frank_wolfe",

@@ -24,6 +24,7 @@ from .quadratic_program import crammer_singer, squared_hinge
 
 FAMILY = [
     "frank_wolfe",
+    "corrective_frank_wolfe",
     "block_frank_wolfe",
     "oblivious_frank_wolfe",
     "away_frank_wolfe",

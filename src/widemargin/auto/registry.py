@@ -69,6 +69,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "multiclass": "published.frank_wolfe:FrankWolfe",
         "kernel_multiclass": "published.frank_wolfe:KernelFrankWolfe",
     },
+    "corrective_frank_wolfe": {
+        "multiclass": "published.corrective_frank_wolfe:CorrectiveFrankWolfe",
+        "kernel_multiclass": "published.corrective_frank_wolfe:KernelCorrectiveFrankWolfe",
+    },
     "block_frank_wolfe": {
         "sequence": "published.sequence_frank_wolfe:SequenceFrankWolfe",
         "multiclass": "published.block_frank_wolfe:BlockFrankWolfe",

@@ -65,8 +65,8 @@ class KernelSVC(CertifiedClassifier):
     class_weight : dict or "balanced", optional
     solver : str, default="auto"
         "dual_cd" or, for the squared hinge, "dual_of_dual"; for the joint problems
-        "block_dual_cd", "frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe",
-        "away_frank_wolfe" or "pairwise_frank_wolfe".
+        "block_dual_cd", "frank_wolfe", "corrective_frank_wolfe", "block_frank_wolfe",
+        "oblivious_frank_wolfe", "away_frank_wolfe" or "pairwise_frank_wolfe".
     memory : float, default=1000
         Megabytes of the kernel matrix to keep, as ``cache_size`` of `sklearn.svm.SVC`. Rows are
         computed on demand, and the most recently used ones are kept in single precision. Several
