@@ -14,6 +14,7 @@ from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
 from widemargin.methods.base import Choice, Method, Progress, Settings
 from widemargin.problems.certificate import (
+    BestPoint,
     Certificate,
     Duals,
     Intercept,
@@ -132,28 +133,6 @@ class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints
         self.status = status
 
 
-class _Best:
-    """The best primal and the best dual point seen; together they give the smallest gap."""
-
-    def __init__(self) -> None:
-        self.point: Point | None = None
-        self.certificate = Certificate(np.inf, -np.inf)
-
-    def take(self, point: Point, certificate: Certificate) -> None:
-        # Written so that a value that is not a number is replaced by any other.
-        better_primal = not certificate.primal >= self.certificate.primal or self.point is None
-        better_dual = not certificate.dual <= self.certificate.dual or self.point is None
-        old = point if self.point is None else self.point
-        w, b = (point.w.copy(order="K"), point.b) if better_primal else (old.w, old.b)
-        alpha = point.alpha if better_dual else old.alpha
-        self.point = Point(w, b, alpha)
-        self.certificate = Certificate(
-            certificate.primal if better_primal else self.certificate.primal,
-            certificate.dual if better_dual else self.certificate.dual,
-            certificate.rounding if better_primal or better_dual else self.certificate.rounding,
-        )
-
-
 @dataclass(frozen=True)
 class _Left:
     """What a run still asks of a state when its method gives way to another."""
@@ -183,13 +162,15 @@ class _Run:
         settings: Settings,
         watch: Interrupt,
         callbacks: Sequence[Callback],
+        keep: Callable[[Weights, Intercept], object] | None = None,
     ) -> None:
         self.problem, self.choice, self.limits = problem, choice, limits
         self.settings, self.watch, self.callbacks = settings, watch, callbacks
+        self.keep = keep
         self.began = self.last_told = time.perf_counter()
         self.deadline = np.inf if limits.seconds is None else self.began + limits.seconds
         self.watched = problem.watched(self.checkpoint)
-        self.best, self.trace = _Best(), list[Record]()
+        self.best, self.trace = BestPoint(), list[Record]()
         self.iteration = self.last_check = 0
         self.check_seconds = self.passes_before = self.work_before = 0.0
         self.hoped, self.finite, self.ended = np.inf, True, False
@@ -242,6 +223,9 @@ class _Run:
         """Advance once and decide how to go on; return why the run ends, if it does."""
         self.method.advance(self.state)
         self.iteration += 1
+        if self.keep is not None:
+            point = self.state.point
+            self.keep(point.w, point.b)
         if not self._due():
             self._observe()
         elif self._check(self.state.point):
@@ -348,6 +332,7 @@ def run(
     seed: int = 0,
     interrupt: Interrupt | None = None,
     judge_start: bool = True,
+    keep: Callable[[Weights, Intercept], object] | None = None,
 ) -> Solution:
     """Solve a problem to a relative duality gap.
 
@@ -373,6 +358,8 @@ def run(
     judge_start : bool
         Ask for the certificate of the warm point, so that the answer is never worse. A caller that
         knows that it cannot be the answer, as on the way to a larger C, saves it.
+    keep : callable, optional
+        Called with weights and intercept after every step, to write them down.
 
     Returns
     -------
@@ -380,7 +367,7 @@ def run(
     """
     watch = Interrupt() if interrupt is None else interrupt
     limits, settings = _Limits(max_iter, time_limit), Settings(tol, seed)
-    this = _Run(problem, choice, limits, settings, watch, callbacks)
+    this = _Run(problem, choice, limits, settings, watch, callbacks, keep)
     with watch, one_blas_thread():
         status = this.finish(this.loop(warm, judge_start), warm)
     point = this.best.point

@@ -22,7 +22,7 @@ LAYERS = (
     ("model_io",),
     ("benchmark",),
     ("report",),
-    ("distributed",),
+    ("distributed", "dask"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

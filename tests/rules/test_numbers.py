@@ -77,6 +77,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_UNITS": "units of bytes",
     },
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
+    "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},
     "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",

@@ -292,3 +292,7 @@ def _added_pairs(left: Any, right: Any) -> Any:
     moved = total - left[0]
     lost = (left[0] - (total - moved)) + (right[0] - moved)
     return total, left[1] + right[1] + lost
+
+
+RETURN_NUMBERS = frozenset({_scores, _norms, _scores_and_combination, _compensated_scores})
+"""The tasks that return numbers for the examples; the others return sums alone."""

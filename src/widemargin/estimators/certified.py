@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.registry import choice_of
 from widemargin.estimators.arguments import seed_of
+from widemargin.estimators.checkpoints import Checkpoints
 from widemargin.estimators.scikit_learn_arguments import warn_outside
 from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
@@ -54,6 +55,9 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     random_state: Any
     verbose: int
     callback: Callable[[str, Record], object] | None
+
+    _checkpoints: Checkpoints | None = None
+    """Where to write down the weights of every step, if anywhere."""
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -127,6 +131,7 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 warm=start(place, this),
                 seed=seed + place,
                 interrupt=watch,
+                keep=None if self._checkpoints is None else partial(self._checkpoints.keep, place),
             )
             return finish(place, this, solution)
 

@@ -110,7 +110,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
         def begin(place: int, problem: BinaryProblem) -> Point | None:
             if start is None:
-                return None
+                kept = self._checkpoints and self._checkpoints.point(place, problem.rows.weights)
+                return problem.point_at(*kept) if kept else None
             w, b = start.w[place], float(start.b[place])
             if start.dual is None or sp.issparse(start.dual):
                 return problem.point_at(w, b)

@@ -82,3 +82,10 @@ def _reserve_within_limit() -> None:
         raise MemoryError("not enough memory for linear algebra") from None
     A = np.eye(64)
     dpotrf(A @ np.ones((64, 64)) + A)
+
+
+def single_thread_for_good() -> None:
+    """Limit BLAS to one thread from now on, in a process that works for another one."""
+    for library in _libraries():
+        if library.get_num_threads() != 1:
+            library.set_num_threads(1)

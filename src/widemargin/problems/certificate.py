@@ -121,3 +121,26 @@ class Point:
     w: Weights
     b: Intercept
     alpha: Duals
+
+
+class BestPoint:
+    """The best primal and the best dual point seen; together they give the smallest gap."""
+
+    def __init__(self) -> None:
+        self.point: Point | None = None
+        self.certificate = Certificate(np.inf, -np.inf)
+
+    def take(self, point: Point, certificate: Certificate) -> None:
+        """Keep what is better of a point."""
+        # Written so that a value that is not a number is replaced by any other.
+        better_primal = not certificate.primal >= self.certificate.primal or self.point is None
+        better_dual = not certificate.dual <= self.certificate.dual or self.point is None
+        old = point if self.point is None else self.point
+        w, b = (point.w.copy(order="K"), point.b) if better_primal else (old.w, old.b)
+        alpha = point.alpha if better_dual else old.alpha
+        self.point = Point(w, b, alpha)
+        self.certificate = Certificate(
+            certificate.primal if better_primal else self.certificate.primal,
+            certificate.dual if better_dual else self.certificate.dual,
+            certificate.rounding if better_primal or better_dual else self.certificate.rounding,
+        )

@@ -1,0 +1,162 @@
+"""Blocks on the workers of a Dask cluster.
+
+Every round is one task for each partition, and a tree of tasks that adds up what they return. There
+are futures on the scheduler and nothing else: a worker that dies is a partition that another one
+loads, and a task that it computes, again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from widemargin.data.blocked_rows import RETURN_NUMBERS
+from widemargin.data.blocks import Places, Task, Threads, Tree, split_subset
+from widemargin.distributed import partition as on_worker
+
+FAN_IN = 8
+"""Sums that one task adds up."""
+
+_LOST = {"CancelledError", "FutureCancelledError", "CommClosedError", "ClosedClientError"}
+"""What a future, a client and a connection raise without a scheduler; by name, as the classes have
+moved from version to version."""
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler cannot be reached any more, or has forgotten the work."""
+
+
+@dataclass(frozen=True, eq=False)
+class DaskBlocks:
+    """Blocks of partitions that are futures.
+
+    Attributes
+    ----------
+    client : Client
+    partitions : list of futures
+        Each a `Partition`.
+    ranges : list of tuple of two int
+        The numbers of the blocks of each partition.
+    cuts : ndarray
+        Where the blocks begin, and the number of rows.
+    threads : Threads
+        For vectors over the examples, which stay with the client.
+    """
+
+    client: Any
+    partitions: list[Any]
+    ranges: list[tuple[int, int]]
+    cuts: Places
+    threads: Threads
+
+    @property
+    def largest_sample(self) -> int:
+        """All rows: a sample stays where its rows are."""
+        return int(self.cuts[-1])
+
+    def run(
+        self,
+        task: Task,
+        over: tuple[Any, ...],
+        shared: tuple[Any, ...],
+        checkpoint: Callable[[], None],
+        merge: Callable[[Any, Any], Any],
+        shared_out: bool = True,
+    ) -> tuple[Any, Any]:
+        """Run a task on every block; return the numbers for all examples, and the sum."""
+        with reaching_the_cluster():
+            futures = [
+                self._submit(on_worker.work, future, first, task, self._own(over, k), shared, merge)
+                for k, (future, (first, _)) in enumerate(
+                    zip(self.partitions, self.ranges, strict=True)
+                )
+            ]
+            found = self._gathered(futures, checkpoint, merge, task not in RETURN_NUMBERS)
+        tree = Tree(merge)
+        for _, branches in found:
+            for level, place, value in branches:
+                tree.add(place, on_worker.copied(value), level)
+        numbers = [part for part, _ in found if part is not None]
+        return (np.concatenate(numbers) if numbers else None), tree.total()
+
+    def take(self, subset: Places) -> DaskBlocks:
+        """Return some of the rows, cut where these blocks are; they stay where they are."""
+        parts, cuts, own = split_subset(self.cuts, subset)
+        partitions, ranges, done = [], [], 0
+        with reaching_the_cluster():
+            for future, (first, last) in zip(self.partitions, self.ranges, strict=True):
+                begin, end = np.searchsorted(parts, [first, last]).tolist()
+                if begin == end:
+                    continue
+                blocks = (parts[begin:end] - first).tolist()
+                partitions.append(self._submit(on_worker.taken, future, blocks, own[begin:end]))
+                ranges.append((done, done + end - begin))
+                done += end - begin
+        return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
+
+    def with_constant(self, value: float) -> DaskBlocks:
+        """Append a constant feature to every row."""
+        return self.mapped(on_worker.with_constant, value)
+
+    def mapped(self, change: Callable[..., Any], *arguments: Any) -> DaskBlocks:
+        """Change every partition, where it is."""
+        with reaching_the_cluster():
+            changed = [self._submit(change, future, *arguments) for future in self.partitions]
+        return replace(self, partitions=changed)
+
+    def _own(self, over: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+        first, last = self.ranges[k]
+        begin, end = int(self.cuts[first]), int(self.cuts[last])
+        return tuple(None if vector is None else vector[begin:end] for vector in over)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        # Arguments go through the scheduler, which sends them again if a worker dies.
+        return self.client.submit(function, *arguments, pure=False)
+
+    def _gathered(
+        self,
+        futures: list[Any],
+        checkpoint: Callable[[], None],
+        merge: Callable[[Any, Any], Any],
+        tree: bool,
+    ) -> list[Any]:
+        """Wait for the results, sums added up on the workers."""
+        while tree and len(futures) > FAN_IN:
+            futures = [
+                self._submit(on_worker.merged, merge, *futures[k : k + FAN_IN])
+                for k in range(0, len(futures), FAN_IN)
+            ]
+        waited_for(futures, checkpoint)
+        return list(self.client.gather(futures))
+
+
+def waited_for(futures: list[Any], checkpoint: Callable[[], None]) -> None:
+    """Wait, with a checkpoint now and then."""
+    from distributed import TimeoutError as NotYet
+    from distributed import wait
+
+    while True:
+        try:
+            wait(futures, timeout=0.2)
+        except NotYet:
+            checkpoint()
+            continue
+        checkpoint()
+        return
+
+
+class reaching_the_cluster:  # noqa: N801 - a context manager
+    """Turn what a lost scheduler does to futures into one error."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        names = {base.__name__ for base in type(error).__mro__} if error is not None else set()
+        if names & _LOST:
+            raise ClusterLostError(
+                "the connection to the Dask scheduler is lost, so that the fit cannot go on"
+            ) from error
