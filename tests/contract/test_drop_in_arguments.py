@@ -237,3 +237,17 @@ def test_score_is_that_of_the_search() -> None:
     model = LogisticRegressionCV(GRID, scoring="neg_log_loss").fit(X, y)
     expected = -sklearn.metrics.log_loss(y, model.predict_proba(X))
     assert model.score(X, y) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["LinearSVC", "LogisticRegression"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_functions_of_scores_have_scikit_learns_name(name: str, classes: int) -> None:
+    module = sklearn.svm if name == "LinearSVC" else sklearn.linear_model
+    rows, labels = load_iris(return_X_y=True)
+    rows, labels = rows[labels < classes], labels[labels < classes]
+    ours = getattr(widemargin, name)().fit(rows, labels)
+    theirs = getattr(module, name)(max_iter=10_000).fit(rows, labels)
+    theirs.coef_, theirs.intercept_ = ours.coef_, ours.intercept_
+    np.testing.assert_allclose(
+        ours._predict_proba_lr(rows), theirs._predict_proba_lr(rows), atol=1e-12
+    )

@@ -48,7 +48,6 @@ REASONS = {
     ],
     "private functions and attributes": [
         "test_logistic_cv_multinomial_score",
-        "test_logreg_predict_proba_multinomial",
     ],
     "deprecations of scikit-learn's own arguments": [
         "test_l1_ratio_None_deprecated",

@@ -172,3 +172,18 @@ def test_skops(name: str, tmp_path: Path) -> None:
     assert all(kind.startswith("widemargin.") for kind in unknown)
     again = skops.load(tmp_path / "m.skops", trusted=unknown)
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_dictionary_per_row_is_the_default_of_skl2onnx(classes: int) -> None:
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_onnx_converters()
+    X, y, new = data(classes, np.float32)  # ONNX has dictionaries of single precision only
+    model = ESTIMATORS["LogisticRegression"].fit(X, y)
+    label, maps = answers(skl2onnx.to_onnx(model, X[:1]).SerializeToString(), new).values()
+    new = new.astype(np.float64)  # scores are computed in double precision there
+    np.testing.assert_array_equal(label, model.predict(new))
+    found = np.array([[row[name] for name in model.classes_.tolist()] for row in maps])
+    np.testing.assert_allclose(found, model.predict_proba(new), atol=1e-6)
+    with pytest.raises(ValueError, match="nocl"):
+        skl2onnx.to_onnx(model, X[:1], options={id(model): {"nocl": True}})

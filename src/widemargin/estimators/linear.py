@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.auto.registry import choice_of
 from widemargin.data.disk_data import opened
@@ -37,8 +36,6 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     C: float
     fit_intercept: bool | str
     intercept_scaling: float
-
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"label": UNUSED}
 
     @abstractmethod
     def _loss(self) -> Loss:

@@ -16,6 +16,7 @@ from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.training_set import TrainingSet, join_intercept
 from widemargin.data.validation import check_consistent
 from widemargin.estimators.certified import CertifiedClassifier
+from widemargin.problems.probabilities import probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,14 @@ class LinearScores(CertifiedClassifier):
         """Return the scores of rows that were checked."""
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def _predict_proba_lr(self, X: Any) -> NDArray[np.float64]:
+        """Return logistic functions of the scores, scaled to sum to one, whatever the loss.
+
+        The name that scikit-learn's linear classifiers have for it; these are no calibrated
+        probabilities.
+        """
+        return probabilities(self.decision_function(X), joint=False)
 
     def sparsify(self) -> Any:
         """Turn ``coef_`` into a sparse matrix, which saves memory if most weights are zero.

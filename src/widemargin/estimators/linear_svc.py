@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.estimators.arguments import check_one_thread, loss_of_rule
 from widemargin.estimators.linear import LinearClassifier
@@ -113,6 +115,9 @@ class LinearSVC(LinearClassifier):
     >>> round(model.score(scale(X), y), 3)
     0.988
     """
+
+    # The column of a file, which `fit` of the CV classes does not take.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"label": UNUSED}
 
     def __init__(
         self,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.estimators.certified import Solutions
@@ -140,6 +141,9 @@ status_, solver_, history_
     array([[0.96, 0.04],
            [0.  , 1.  ]])
     """
+
+    # The column of a file, which `fit` of the CV classes does not take.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"label": UNUSED}
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ _DOUBLE, _STRING = 11, 8
 
 _OPTIONS = {
     "zipmap": [True, False, "columns"],
+    "nocl": [False],  # classes are part of the graph; skl2onnx asks for this with zipmap
     "output_class_labels": [False, True],
     "raw_scores": [False, True],
 }
