@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "examples_dirs": [str(HERE.parent / "examples")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",
+    "subsection_order": ["../examples/tasks", "../examples/background"],
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
@@ -60,6 +61,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "widemargin"
 html_static_path = ["_static"]
 html_css_files = ["widemargin.css"]
+html_js_files = ["sort_tables.js"]
 html_show_sourcelink = False
 html_sidebars = {"index": [], "benchmarks/index": [], "changelog": []}
 html_theme_options = {

@@ -14,7 +14,12 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
     if MARK not in source[0]:
         return
     parts = []
-    for file in sorted(RESULTS.glob("*.md")):
+    # The known data sets first, then the map of shapes, then the rest.
+    first = ("speed", "atlas")
+    files = sorted(
+        RESULTS.glob("*.md"), key=lambda f: (not f.stem.startswith(first), f.stem[0] != "s", f.stem)
+    )
+    for file in files:
         app.env.note_dependency(str(file))
         text = re.sub(r"^(#+ )", r"#\1", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
         if not re.match(r"\s*## ", text):

@@ -1,11 +1,11 @@
 """
-Several classes: one against the rest, or all at once
-=====================================================
+Multiclass: one-vs-rest, or all classes at once
+===============================================
 
-Four groups of points lie on a line, so that no plane cuts one of the two in the middle off from all
-others. One against the rest has nothing to say about those two. The rules that compare classes with
-each other, Weston-Watkins and Crammer-Singer, only need each class to be ahead of its rivals, and
-tell all four apart. The certificate of every fit is in its title.
+Four groups of points lie on a line, so no plane separates either of the two inner groups from all
+others. One-vs-rest cannot find those two. Weston-Watkins and Crammer-Singer compare classes with
+each other: each class only has to beat its rivals, and all four are told apart. The title of every
+plot has the certificate of its fit.
 """
 
 import matplotlib.pyplot as plt
