@@ -63,8 +63,8 @@ class Machine:
         A multiplication in the matrix of all inner products of rows, dense or sparse.
     small_factor : float
         What a factorisation costs beside its multiplications.
-    sweep_call, step : float
-        What a sweep, and a step of a second-order method, costs in Python.
+    sweep_call, gradient_call, step : float
+        What a sweep, a step of conjugate gradients and one of a second-order method cost in Python.
     largest_factorised : int
         Weights (or rows) up to which a matrix of that side is formed: 32 MB, and a factorisation of
         about 0.1 s.
@@ -162,6 +162,9 @@ class Machine:
     formed_products, formed_anyway : float
         A matrix is formed where it costs no more than so many products with it, or so many
         nanoseconds.
+    fewest_products, largest_products : int
+        Conjugate gradients with the diagonal that a matrix has to cost to be tried without, and at
+        most where it is too large to be formed.
     most_products, stale_products : int
         Conjugate gradients of a Newton step at most (twice as many, and the matrix is formed from
         then on), and after which a factor is renewed from a sample.
@@ -246,6 +249,7 @@ class Machine:
     sparse_row_product: float = 0.5
     small_factor: float = 5000.0
     sweep_call: float = 20000.0
+    gradient_call: float = 25000.0
     step: float = 100000.0
 
     largest_factorised: int = 2000
@@ -310,6 +314,8 @@ class Machine:
     small_call: float = 0.25
     formed_products: float = 4.0
     formed_anyway: float = 5e6
+    fewest_products: int = 8
+    largest_products: int = 100
     most_products: int = 30
     stale_products: int = 12
     factor_rows: int = 20

@@ -81,15 +81,16 @@ def _newton(shape: BinaryShape) -> float:
     """Price Newton's method: a few steps, more where the problem is stiff."""
     size = shape.size
     steps = _newton_steps(shape)
+    products = MACHINE.products_per_root * math.sqrt(_condition(shape))
+    gradients = min(float(MACHINE.most_products), products) * size.gradient_step()
+    beside = MACHINE.step + size.product(MACHINE.newton_products)
     if size.weights > MACHINE.largest_factorised:
-        products = MACHINE.products_per_root * math.sqrt(_condition(shape))
-        products = min(float(MACHINE.most_products), products)
-        beside = MACHINE.step + size.product(MACHINE.newton_products)
-        return steps * (beside + _iterative(size, products))
+        return steps * (beside + gradients)
     if size.rows >= MACHINE.rows_of_samples * size.weights:
         # The steps on samples cost little, and the last ones start near the solution.
         steps *= MACHINE.sampled_steps
-    return steps * _newton_step(size)
+    step = _newton_step(size)
+    return steps * (min(step, beside + gradients) if products < MACHINE.most_products else step)
 
 
 def _newton_steps(shape: BinaryShape) -> float:
@@ -118,7 +119,7 @@ def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
     if size.weights > MACHINE.largest_factorised:
         # The narrower the rounded corner, the sharper its curvature.
         products = min(MACHINE.most_products, 1.0 + MACHINE.products_per_digit * stiff)
-        return steps * (step + _iterative(size, products))
+        return steps * (step + products * size.gradient_step())
     # Near the solution no more than a few times as many examples as weights are in the corner.
     matrix = size.gram(min(size.rows, MACHINE.corner_rows * size.weights)) + factor(size.weights)
     return steps * (step + matrix + size.vectors(MACHINE.proximal_vectors))
@@ -140,11 +141,6 @@ def _stiff_digits(shape: BinaryShape, most: float) -> float:
     rows_per_weight = max(1.0, shape.size.rows / max(1, shape.size.weights))
     stiffness = shape.stiffness * (rows_per_weight if shape.smooth else 1.0)
     return math.log10(min(max(1.0, stiffness), most))
-
-
-def _iterative(size: Size, products: float) -> float:
-    """Price the conjugate gradients of one step."""
-    return products * (size.product(2.0) + MACHINE.product_vectors * MACHINE.element * size.weights)
 
 
 def _condition(shape: BinaryShape, sharper: float = 1.0) -> float:

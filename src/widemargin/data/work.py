@@ -57,6 +57,11 @@ class Size:
         visit = value * self.mean + MACHINE.visit * visit_cost
         return visit * (self.rows if visits is None else visits)
 
+    def gradient_step(self) -> float:
+        """Price a step of conjugate gradients with the matrix I + Σ h_i x_i x_iᵀ."""
+        vectors = MACHINE.product_vectors * MACHINE.element * self.weights
+        return MACHINE.gradient_call + self.product(2.0) + vectors
+
     def gram_by_blas(self, side: int) -> bool:
         """Whether a Gram matrix of this side is left to BLAS."""
         return side >= MACHINE.blas_side and self.mean >= MACHINE.blas_density * side

@@ -20,17 +20,27 @@ Matrix = NDArray[np.float64]
 _FAR = 500
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
+_TRIED = 0.5
+"""Share of what a matrix and its factor cost that conjugate gradients may spend instead of it."""
+
+_DEAR = 0.5
+"""Share of that which a step may take if the next one is to be made the same way."""
+
 
 @dataclass
 class NewtonSystem:
     """Solves (I + Σ h_i x_i x_iᵀ) p = −g, with the intercept's unpenalised row and column.
 
-    While the weights are few the matrix is formed and factorised. Where forming it costs much more
-    than a product with it, the last factor serves as preconditioner of conjugate gradients until
-    it no longer does: a sample's factor is that good for the whole.
+    While the weights are few the matrix is formed and factorised. Where that costs many products
+    with it, conjugate gradients with its diagonal come first, until they have once spent half of
+    the price in vain: sparse rows make products cheap, and small costs make them few. Where forming
+    it costs much more than a product with it, the last factor serves as preconditioner of conjugate
+    gradients until it no longer does: a sample's factor is that good for the whole.
     """
 
     factor: Factor | None = None
+    by_diagonal: bool = True
+    """Whether the diagonal has been good enough so far."""
     failures: int = 0
     last_steps: int = 0
     sums: CurvedRows | None = None
@@ -58,16 +68,32 @@ class NewtonSystem:
         """
         free = problem.free_intercept
         right = -np.append(gradient, gradient_b) if free else -gradient
-        if problem.rows.weights > MACHINE.largest_factorised:
-            diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
-            if free:
-                diagonal = np.append(diagonal, curvature.sum() + 1e-12)
-            solution, self.residual, _ = _conjugate_gradients(
-                problem, curvature, right, Diagonal(diagonal), accuracy, 100
-            )
-        else:
+        solution = self._with_diagonal(problem, curvature, right, accuracy)
+        if solution is None:
             solution = self._with_factor(problem, curvature, right, accuracy, level)
         return (solution[:-1], float(solution[-1])) if free else (solution, 0.0)
+
+    def _with_diagonal(
+        self, problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float
+    ) -> Vector | None:
+        """Solve by conjugate gradients; None where a factor is likely to cost less."""
+        size, most = problem.rows.size, MACHINE.largest_products
+        factorised = size.weights <= MACHINE.largest_factorised
+        if factorised:
+            used = int(np.count_nonzero(curvature))
+            price = size.gram(used) + work.factor(size.weights)
+            most = min(most, int(_TRIED * price / size.gradient_step()))
+            if not self.by_diagonal or most < MACHINE.fewest_products:
+                return None
+        diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
+        if problem.free_intercept:
+            diagonal = np.append(diagonal, curvature.sum() + 1e-12)
+        solution, self.residual, steps = _conjugate_gradients(
+            problem, curvature, right, Diagonal(diagonal), accuracy, most
+        )
+        # Steps that are less exact are more, so one that was dear is the last of its kind.
+        self.by_diagonal = steps < _DEAR * most
+        return solution if steps < most or not factorised else None
 
     def _with_factor(
         self,
