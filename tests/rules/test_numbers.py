@@ -38,6 +38,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_FEWEST": "steps that a rate needs",
         "_FARTHEST": "a bound that keeps logarithms finite",
     },
+    "auto/prices.py": {"_UNSURE": "two standard deviations of a guessed price"},
     "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",
         "_STAGE": "the sweeps of a stage, twice SHORTEST",
@@ -165,7 +166,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_SAMPLE_GROWTH": "the ratio of a geometric sequence",
         "SAMPLE_ERROR": "a multiple of the statistical error d/m",
     },
-    "methods/newton/_system.py": {"_FAR": "a multiple of the accuracy that is asked for"},
+    "methods/newton/_system.py": {
+        "_DEAR": "a share of the conjugate gradients that are allowed",
+        "_FAR": "a multiple of the accuracy that is asked for",
+    },
     "methods/newton/lanes.py": {
         "_FEWEST_STEPS": "conjugate gradients that any preconditioner leaves",
         "_FAR": "a multiple of the accuracy that is asked for",

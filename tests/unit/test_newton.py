@@ -208,3 +208,20 @@ def test_weights_in_row_space_have_the_scores_of_the_inner_point() -> None:
     wanted = np.asarray(state.factor.upper.T @ state.inner.point.w)
     off = np.abs(X @ state.point.w - wanted).max()
     assert off <= 1e-14 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("length", [-1.0, 1e-3, 1e3])
+def test_the_start_is_the_best_multiple_of_warm_weights(loss: str, length: float) -> None:
+    """Weights that sweeps leave early are often too long, and worse than none."""
+    problem = problem_of(0.1, loss, True)
+    optimum = run(problem, choice_of("newton", BinaryProblem), tol=1e-6)
+    warm = replace(optimum.point, w=length * optimum.w, b=length * optimum.b)
+    state = Newton().start(problem, warm, Settings(1e-6, 0))
+    primal = problem.primal(state.w, state.b, problem.rows.scores(state.w))
+    if length < 0.0:
+        assert not state.w.any()
+    else:
+        # The line search ends where the slope is a tenth of that at zero.
+        at_zero = problem.primal(0.0 * state.w, 0.0, np.zeros(problem.rows.count))
+        assert primal - optimum.certificate.primal <= 0.1 * (at_zero - optimum.certificate.dual)

@@ -81,3 +81,38 @@ def test_no_sample_of_few_examples() -> None:
     system = NewtonSystem()
     system._factorise_sample(problem, problem.cost)
     assert system.factor is None
+
+
+def decreases(system: NewtonSystem, X: Any, cost: float) -> tuple[float, float]:
+    """Return what the quadratic model falls by along the direction found, and at its minimum."""
+    random = np.random.default_rng(6)
+    count, weights = X.shape
+    y = np.where(random.random(count) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(count, cost), LOGISTIC, False)
+    curvature, gradient = 0.25 * problem.cost, random.standard_normal(weights)
+    found, _ = system.direction(problem, curvature, gradient, 0.0, 1e-14)
+    matrix = np.eye(weights) + 0.25 * cost * (X.T @ X).toarray()
+    best = gradient @ np.linalg.solve(matrix, gradient)
+    return -2.0 * (gradient @ found) - found @ matrix @ found, best
+
+
+def test_cheap_products_spare_the_factor() -> None:
+    random = np.random.default_rng(5)
+    X = sp.csr_matrix(sp.random(900, 600, density=3 / 600, format="csr", random_state=random))
+    system = NewtonSystem()
+    found, best = decreases(system, X, 1.0)
+    assert 0.95 * best <= found <= best * (1.0 + 1e-12)
+    assert system.by_diagonal
+    assert system.factor is None
+
+
+def test_products_that_do_not_suffice_are_not_tried_again() -> None:
+    """On a chain news travel one link a product: 600 of them cost more than a factor."""
+    X = sp.csr_matrix(sp.eye(599, 600) - sp.eye(599, 600, k=1))
+    system = NewtonSystem()
+    found, best = decreases(system, X, 1e4)
+    assert found < 0.95 * best
+    assert not system.by_diagonal
+    found, best = decreases(system, X, 1e4)
+    assert found == pytest.approx(best, rel=1e-6)
+    assert system.factor is not None

@@ -96,11 +96,13 @@ class Machine:
         The geometric mean of what was spent and what is predicted, squared and as a share of the
         rival's price squared, from which a prediction is believed. Replayed over the records, the
         regret is flat between 0.1 and 0.2 and grows on both sides.
-    newton_steps, newton_stiff_steps, newton_sorting_steps, sampled_steps : float
+    newton_steps, newton_stiff_steps, newton_sorting_steps : float
+    newton_steps_per_digit, sampled_steps : float
         Newton steps, how many more for each digit of the stiffness, the same where the loss is
-        quadratic on pieces and rows are about as many as weights, and their share where samples
-        come first (medians likewise, but for those that sort pieces: from counted steps on a few
-        generated shapes).
+        quadratic on pieces and rows are less than four times the weights, the share of them that
+        each digit of the tolerance beyond the fourth adds, and their share where samples come first
+        (medians likewise, but for those that sort pieces: from counted steps on a few generated
+        shapes).
     proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
         Steps of `proximal_newton` and `interior_point`, and how many more for each digit of the gap
         and of the stiffness (medians likewise).
@@ -117,9 +119,13 @@ class Machine:
         Interior point's share of its steps where rows are no more than weights (median likewise).
     proximal_call, interior_call : float
         What a step costs in Python, in multiples of `step`.
-    products_per_root, products_per_digit, product_vectors : float
-        Conjugate gradients of a Newton step per root of the condition number, of a proximal one per
-        digit of the stiffness (medians likewise), and vectors over the weights in each.
+    gradient_steps, gradient_stiffness : float
+        Conjugate gradients of a Newton step with the diagonal at stiffness one, and the power of
+        the stiffness that they grow with (least squares in logarithms over recorded runs and
+        generated documents; they leave a factor of 2.3).
+    products_per_digit, product_vectors : float
+        Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
+        vectors over the weights in each.
     multiclass_steps : float
         Newton steps on a joint multiclass problem.
     multinomial_steps, multinomial_step_products : float
@@ -162,9 +168,10 @@ class Machine:
     formed_products, formed_anyway : float
         A matrix is formed where it costs no more than so many products with it, or so many
         nanoseconds.
-    fewest_products, largest_products : int
-        Conjugate gradients with the diagonal that a matrix has to cost to be tried without, and at
-        most where it is too large to be formed.
+    tried_instead, fewest_products, largest_products : float, int, int
+        Share of what a matrix and its factor cost that conjugate gradients with the diagonal may
+        spend instead (over recorded runs 0.5 is better than 0.25 and 1); steps of them that it has
+        to pay for; and at most where the matrix is too large to be formed.
     most_products, stale_products : int
         Conjugate gradients of a Newton step at most (twice as many, and the matrix is formed from
         then on), and after which a factor is renewed from a sample.
@@ -268,10 +275,11 @@ class Machine:
     pool_late: float = 0.15
     pool_whole: float = 0.3
     pool_expected: float = 0.4
-    evidence: float = 0.2
+    evidence: float = 0.1
     newton_steps: float = 4.0
     newton_stiff_steps: float = 1.1
     newton_sorting_steps: float = 3.0
+    newton_steps_per_digit: float = 0.15
     sampled_steps: float = 0.8
     proximal_steps: float = 7.0
     proximal_steps_per_digit: float = 3.0
@@ -286,7 +294,8 @@ class Machine:
     free_steps: float = 0.7
     proximal_call: float = 1.2
     interior_call: float = 2.0
-    products_per_root: float = 2.2
+    gradient_steps: float = 8.0
+    gradient_stiffness: float = 0.09
     products_per_digit: float = 4.0
     product_vectors: float = 12.0
     multiclass_steps: float = 36.0
@@ -314,6 +323,7 @@ class Machine:
     small_call: float = 0.25
     formed_products: float = 4.0
     formed_anyway: float = 5e6
+    tried_instead: float = 0.5
     fewest_products: int = 8
     largest_products: int = 100
     most_products: int = 30

@@ -15,6 +15,9 @@ from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
 from widemargin.data.work import Size, factor
 
+_UNSURE = 10.0
+"""By how much a guessed price has to be below what sweeps are expected to cost, to go first."""
+
 
 def sweep(shape: BinaryShape) -> float:
     """Price one sweep of coordinate descent over all examples."""
@@ -51,13 +54,18 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     size = shape.size
     digits = math.log10(max(min(gap, 1.0) / shape.tol, 10.0))
     found = []
-    known = size.weights <= MACHINE.largest_factorised or _condition(shape) <= 1.1
     if shape.smooth:
-        found.append(Offer("newton", _newton(shape), begins=known))
+        price, guessed = _newton(shape)
+        # Both are known to a factor of two or three, so that this is far from where they meet.
+        sure = not guessed or _UNSURE * price <= sweep(shape) * expected_sweeps(
+            size, shape.stiffness, shape.tol
+        )
+        found.append(Offer("newton", price, begins=sure))
     else:
         small = size.values <= MACHINE.small_problem
         sampled = size.rows >= MACHINE.many_rows * size.weights
         price = _proximal_newton(shape, size, digits)
+        known = size.weights <= MACHINE.largest_factorised
         found.append(Offer("proximal_newton", price, begins=known and (sampled or small)))
         if size.weights <= MACHINE.largest_factorised:
             price = _interior_point(shape, size)
@@ -77,28 +85,40 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     return tuple(sorted(found, key=lambda offer: offer.price))
 
 
-def _newton(shape: BinaryShape) -> float:
-    """Price Newton's method: a few steps, more where the problem is stiff."""
+def _newton(shape: BinaryShape) -> tuple[float, bool]:
+    """Price Newton's method: a few steps, more where the problem is stiff.
+
+    Also return whether the price is a guess, because steps come from conjugate gradients.
+    """
     size = shape.size
     steps = _newton_steps(shape)
-    products = MACHINE.products_per_root * math.sqrt(_condition(shape))
-    gradients = min(float(MACHINE.most_products), products) * size.gradient_step()
-    beside = MACHINE.step + size.product(MACHINE.newton_products)
-    if size.weights > MACHINE.largest_factorised:
-        return steps * (beside + gradients)
-    if size.rows >= MACHINE.rows_of_samples * size.weights:
+    gradients = _gradient_steps(shape) * size.gradient_step()
+    factorised = size.weights <= MACHINE.largest_factorised
+    sampled = factorised and size.rows >= MACHINE.rows_of_samples * size.weights
+    if sampled:
         # The steps on samples cost little, and the last ones start near the solution.
         steps *= MACHINE.sampled_steps
-    step = _newton_step(size)
-    return steps * (min(step, beside + gradients) if products < MACHINE.most_products else step)
+    matrix = size.gram() + factor(size.weights)
+    if sampled or (factorised and gradients > MACHINE.tried_instead * matrix):
+        return steps * _newton_step(size), False
+    return steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients), True
+
+
+def _gradient_steps(shape: BinaryShape) -> float:
+    """Return the conjugate gradients of a step, preconditioned by the diagonal.
+
+    Few digits are asked of a step that is far from the solution: the stiffness hardly matters.
+    """
+    return MACHINE.gradient_steps * max(1.0, shape.stiffness) ** MACHINE.gradient_stiffness
 
 
 def _newton_steps(shape: BinaryShape) -> float:
-    """Return the number of steps; many where as many rows as weights have to be sorted."""
+    """Return the number of steps; many where weights are free to sort the rows in many ways."""
     rows, weights = shape.size.rows, shape.size.weights
-    sorting = shape.pieces and 0.5 * weights <= rows <= 4.0 * weights
+    sorting = shape.pieces and rows <= 4.0 * weights
     per_digit = MACHINE.newton_sorting_steps if sorting else MACHINE.newton_stiff_steps
-    return MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
+    steps = MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
+    return steps * (1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0))
 
 
 def _newton_step(size: Size) -> float:
@@ -141,16 +161,3 @@ def _stiff_digits(shape: BinaryShape, most: float) -> float:
     rows_per_weight = max(1.0, shape.size.rows / max(1, shape.size.weights))
     stiffness = shape.stiffness * (rows_per_weight if shape.smooth else 1.0)
     return math.log10(min(max(1.0, stiffness), most))
-
-
-def _condition(shape: BinaryShape, sharper: float = 1.0) -> float:
-    """Estimate the condition number of I + Σ h_i x_i x_iᵀ.
-
-    With more rows than weights the eigenvalues of the sum lie within (1 ± √(d/n))² of their mean
-    (Marchenko and Pastur), if nothing else is known; with fewer, some are zero.
-    """
-    ratio = shape.size.weights / max(1, shape.size.rows)
-    if ratio >= 1.0:
-        return 1.0 + sharper * shape.stiffness
-    mean, spread = sharper * shape.stiffness / ratio, math.sqrt(ratio)
-    return (1.0 + mean * (1.0 + spread) ** 2) / (1.0 + mean * (1.0 - spread) ** 2)

@@ -20,11 +20,8 @@ Matrix = NDArray[np.float64]
 _FAR = 500
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
-_TRIED = 0.5
-"""Share of what a matrix and its factor cost that conjugate gradients may spend instead of it."""
-
 _DEAR = 0.5
-"""Share of that which a step may take if the next one is to be made the same way."""
+"""Share of the conjugate gradients allowed that a step may take if the next one is to use them."""
 
 
 @dataclass
@@ -82,7 +79,7 @@ class NewtonSystem:
         if factorised:
             used = int(np.count_nonzero(curvature))
             price = size.gram(used) + work.factor(size.weights)
-            most = min(most, int(_TRIED * price / size.gradient_step()))
+            most = min(most, int(MACHINE.tried_instead * price / size.gradient_step()))
             if not self.by_diagonal or most < MACHINE.fewest_products:
                 return None
         diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
@@ -255,6 +252,9 @@ def _conjugate_gradients(
         image += w
         return np.append(image, share) if free else image
 
-    return conjugate_gradients(
+    solution, residual, steps = conjugate_gradients(
         product, right, preconditioner.solve, NewtonAccuracy(right, accuracy, _FAR), most
     )
+    size = problem.rows.size
+    problem.meter.add(steps * (size.gradient_step() - size.product(2.0)))  # rows count their own
+    return solution, residual, steps
