@@ -6,6 +6,7 @@
 namespace widemargin {
 
 void register_structures(nb::module_& m);
+void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
 
 namespace {
 
@@ -198,5 +199,6 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_multiclass(m);
   register_multinomial(m);
   register_structures(m);
+  register_columns(m, rows);
   register_lanes(m, rows);
 }

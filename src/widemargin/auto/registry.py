@@ -53,8 +53,13 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "unpenalised": "newton.unpenalised:UnpenalisedNewton",
         "multinomial": "newton.multinomial:MultinomialNewton",
     },
+    "primal_cd": {
+        "binary": "coordinate.columns:PrimalCD",
+        "sparse_weights": "coordinate.columns:SparsePrimalCD",
+    },
     "proximal_newton": {
         "binary": "newton.proximal_newton:ProximalNewton",
+        "sparse_weights": "newton.sparse_weights:SparseProximalNewton",
         "multiclass": "newton.multiclass:MulticlassNewton",
     },
     "interior_point": {

@@ -48,6 +48,8 @@ class BinaryProblem(OfMargins, OnRows):
     """
 
     kind: ClassVar[str] = "binary problems"
+    l1_ratio: ClassVar[float] = 0.0
+    """The penalty is ½‖w‖² alone; `SparseProblem` has others."""
 
     y: Vector
     cost: Vector
@@ -99,6 +101,10 @@ class BinaryProblem(OfMargins, OnRows):
     def dual(self, alpha: Vector, combination: Vector) -> float:
         """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
         return self.loss.dual_total(alpha, self.cost) - 0.5 * float(combination @ combination)
+
+    def estimated_dual(self, alpha: Vector, combination: Vector) -> float:
+        """Return D as `dual` does: any α in its range is feasible but for an intercept."""
+        return self.dual(alpha, combination)
 
     def point_at(self, w: Vector, b: float) -> Point:
         """Return the point with these weights and the dual variables that belong to them."""

@@ -1,0 +1,158 @@
+// Python's `Columns`: columns of the rows, and coordinate descent over them.
+#include "rows/columns.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include "arrays.hpp"
+#include "sweeps/column_descent.hpp"
+
+namespace widemargin {
+namespace {
+
+class Columns {
+ public:
+  Columns(Vector values, Labels rows, IndexVector pointers, std::int64_t length)
+      : values_(std::move(values)), rows_(std::move(rows)), pointers_(std::move(pointers)) {
+    const auto stored = static_cast<std::int64_t>(values_.shape(0));
+    const auto count = static_cast<std::int64_t>(pointers_.shape(0)) - 1;
+    require_length(rows_, stored, "rows");
+    require_indices(rows_, length, "rows");
+    if (count < 0 || pointers_(0) != 0 || pointers_(count) != stored) {
+      throw std::invalid_argument("column pointers do not fit the stored values");
+    }
+    for (std::int64_t j = 0; j < count; ++j) {
+      if (pointers_(j + 1) < pointers_(j) || pointers_(j + 1) - pointers_(j) > length) {
+        throw std::invalid_argument("a column holds more entries than there are rows");
+      }
+    }
+    view = {values_.data(), rows_.data(), pointers_.data(), count, length};
+  }
+
+  ColumnView view;
+
+ private:
+  Vector values_;
+  Labels rows_;
+  IndexVector pointers_;
+};
+
+// A quadratic model over columns: the arrays are checked once.
+class ColumnSweeps {
+ public:
+  ColumnSweeps(const Columns& columns, std::pair<double, double> penalty, Vector curvature,
+               Vector diagonal, Vector shares, MutableVector z, MutableVector rest, double inverse)
+      : columns_(columns),
+        penalty_{penalty.first, penalty.second},
+        curvature_(std::move(curvature)),
+        diagonal_(std::move(diagonal)),
+        shares_(std::move(shares)),
+        z_(std::move(z)),
+        rest_(std::move(rest)) {
+    const auto& view = columns_.view;
+    require_length(curvature_, view.length, "curvature");
+    require_length(diagonal_, view.count, "diagonal");
+    require_length(shares_, view.count, "shares");
+    require_length(z_, view.count, "z");
+    require_length(rest_, view.length, "rest");
+    model_ = {curvature_.data(), diagonal_.data(), shares_.data(), z_.data(),
+              rest_.data(),      &total,           inverse};
+  }
+
+  double sweep(const IndexVector& order, std::int64_t begin, std::int64_t end) {
+    require_indices(order, columns_.view.count, "order");
+    require_range(begin, end, static_cast<std::int64_t>(order.shape(0)));
+    model_.total_rest = &total;
+    nb::gil_scoped_release release;
+    return column_sweep(columns_.view, model_, penalty_, order.data(), begin, end);
+  }
+
+  double total = 0.0;
+
+ private:
+  Columns columns_;
+  ElasticNet penalty_;
+  Vector curvature_, diagonal_, shares_;
+  MutableVector z_, rest_;
+  ColumnModel model_{};
+};
+
+}  // namespace
+
+void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows) {
+  rows.def(
+          "count_columns",
+          [](const RowsHandle& handle, Labels place, MutableIndexVector counts, std::int64_t begin,
+             std::int64_t end) {
+            require_length(place, handle.weights(), "place");
+            require_length(counts, handle.count(), "counts");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) { count_columns(r, place.data(), counts.data(), begin, end); },
+                handle.view);
+          },
+          nb::arg("place"), nb::arg("counts").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "take_columns",
+          [](const RowsHandle& handle, Labels place, IndexVector pointers, MutableLabels indices,
+             MutableVector values, std::int64_t begin, std::int64_t end) {
+            require_length(place, handle.weights(), "place");
+            require_length(pointers, handle.count() + 1, "pointers");
+            require_range(begin, end, handle.count());
+            require_length(indices, pointers(handle.count()), "indices");
+            require_length(values, pointers(handle.count()), "values");
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  take_columns(r, place.data(), pointers.data(), indices.data(), values.data(),
+                               begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("place"), nb::arg("pointers"), nb::arg("indices").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("begin"), nb::arg("end"));
+
+  nb::class_<Columns>(m, "Columns")
+      .def(nb::init<Vector, Labels, IndexVector, std::int64_t>(), nb::arg("values").noconvert(),
+           nb::arg("rows").noconvert(), nb::arg("pointers").noconvert(), nb::arg("length"))
+      .def_prop_ro("count", [](const Columns& c) { return c.view.count; })
+      .def(
+          "sums",
+          [](const Columns& columns, Vector a, MutableVector sums, MutableVector squares,
+             std::int64_t begin, std::int64_t end) {
+            require_length(a, columns.view.length, "a");
+            require_length(sums, columns.view.count, "sums");
+            require_length(squares, columns.view.count, "squares");
+            require_range(begin, end, columns.view.count);
+            nb::gil_scoped_release release;
+            column_sums(columns.view, a.data(), sums.data(), squares.data(), begin, end);
+          },
+          nb::arg("a"), nb::arg("sums").noconvert(), nb::arg("squares").noconvert(),
+          nb::arg("begin"), nb::arg("end"));
+
+  nb::class_<ColumnSweeps>(m, "ColumnSweeps")
+      .def(nb::init<const Columns&, std::pair<double, double>, Vector, Vector, Vector,
+                    MutableVector, MutableVector, double>(),
+           nb::arg("columns"), nb::arg("penalty"), nb::arg("curvature").noconvert(),
+           nb::arg("diagonal").noconvert(), nb::arg("shares").noconvert(), nb::arg("z").noconvert(),
+           nb::arg("rest").noconvert(), nb::arg("inverse"))
+      .def_rw("total", &ColumnSweeps::total)
+      .def("sweep", &ColumnSweeps::sweep, nb::arg("order"), nb::arg("begin"), nb::arg("end"));
+
+  m.def(
+      "matrix_sweeps",
+      [](Matrix matrix, MutableVector slopes, MutableVector z, double rho, double ridge,
+         double wanted, std::int64_t budget) {
+        const auto side = static_cast<std::int64_t>(matrix.shape(0));
+        require_shape(matrix, side, side, "matrix");
+        require_length(slopes, side, "slopes");
+        require_length(z, side, "z");
+        nb::gil_scoped_release release;
+        return matrix_sweeps(matrix.data(), side, slopes.data(), z.data(), {rho, ridge}, wanted,
+                             budget);
+      },
+      nb::arg("matrix").noconvert(), nb::arg("slopes").noconvert(), nb::arg("z").noconvert(),
+      nb::arg("rho"), nb::arg("ridge"), nb::arg("wanted"), nb::arg("budget"));
+}
+
+}  // namespace widemargin

@@ -1,0 +1,46 @@
+// Some columns of the rows, copied: as rows of their own, or column by column.
+#pragma once
+
+#include <cstdint>
+
+namespace widemargin {
+
+// Columns one after the other: the values of a column that stores every row need no row numbers.
+struct ColumnView {
+  const double* values = nullptr;
+  const std::int32_t* rows = nullptr;
+  const std::int64_t* pointers = nullptr;
+  std::int64_t count = 0;   // columns
+  std::int64_t length = 0;  // rows of the matrix
+
+  std::int64_t stored(std::int64_t j) const { return pointers[j + 1] - pointers[j]; }
+  bool whole(std::int64_t j) const { return stored(j) == length; }
+};
+
+// Stored values of each row in the columns that have a place; place[j] is negative for the others.
+template <class Rows>
+void count_columns(const Rows& rows, const std::int32_t* place, std::int64_t* counts,
+                   std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t kept = 0;
+    rows.for_each(i, [&](std::int64_t j, double) { kept += place[j] >= 0; });
+    counts[i] = kept;
+  }
+}
+
+// The same columns as compressed sparse rows; pointers are known.
+template <class Rows>
+void take_columns(const Rows& rows, const std::int32_t* place, const std::int64_t* pointers,
+                  std::int32_t* indices, double* values, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t at = pointers[i];
+    rows.for_each(i, [&](std::int64_t j, double v) {
+      if (place[j] >= 0) {
+        indices[at] = place[j];
+        values[at++] = v;
+      }
+    });
+  }
+}
+
+}  // namespace widemargin

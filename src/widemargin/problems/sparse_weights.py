@@ -1,0 +1,274 @@
+"""Sparse weights: min ρ‖w‖₁ + ½(1 − ρ)‖w‖² + Σ c_i ℓ(y_i (w·x_i + b)), its dual, its certificate.
+
+With v = Σ α_i y_i x_i the dual is D(α) = Σ φ_i(α_i) − Σ_j max(0, |v_j| − ρ)² / (2(1 − ρ)). For
+ρ = 1, the 1-norm alone, the last term is the constraint |v_j| ≤ 1: α is scaled down until it holds
+in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.training_set import TrainingSet
+from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.losses import DualSums, Loss
+from widemargin.problems.margins import Bound, OfMargins
+from widemargin.problems.problem import OnRows
+from widemargin.problems.rounding import (
+    ACCURACY,
+    UNDERFLOW,
+    UNIT,
+    ScoreError,
+    Size,
+    growth,
+    upper_norm,
+)
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseProblem(OfMargins, OnRows):
+    """A smooth loss over labelled, weighted rows, with a penalty that makes weights zero.
+
+    Attributes
+    ----------
+    rows : Rows
+        With a constant feature if the intercept is penalised.
+    y : ndarray of shape (n,)
+        Labels, −1 or +1.
+    cost : ndarray of shape (n,)
+        c_i = C · sample weight · class weight.
+    loss : Loss
+        With second derivatives.
+    free_intercept : bool
+        Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
+    l1_ratio : float
+        ρ, above 0 and at most 1.
+    """
+
+    kind: ClassVar[str] = "problems with sparse weights"
+
+    y: Vector
+    cost: Vector
+    loss: Loss
+    free_intercept: bool
+    l1_ratio: float
+
+    @classmethod
+    def of(cls, data: TrainingSet, positive: int, loss: Loss, l1_ratio: float) -> SparseProblem:
+        """State the one-vs-rest problem of a class."""
+        check_sparse_loss(loss)
+        signs = data.signs(positive)
+        return cls(data.rows, signs, data.cost, loss, data.free_intercept, float(l1_ratio))
+
+    @property
+    def ridge(self) -> float:
+        """1 − ρ, the weight of ½‖w‖²."""
+        return 1.0 - self.l1_ratio
+
+    def cold_point(self) -> Point:
+        """Return w = 0, b = 0, α = 0."""
+        return Point(np.zeros(self.rows.weights), 0.0, np.zeros(self.rows.count))
+
+    def rescaled(self, factor: float) -> SparseProblem:
+        """Return the problem with all costs multiplied: another C."""
+        return replace(self, cost=factor * self.cost)
+
+    def subproblem(self, subset: NDArray[np.int64]) -> SparseProblem:
+        """Return the problem on some examples, their costs raised to stand for all of them."""
+        cost = self.cost[subset]
+        cost *= self.cost.sum() / cost.sum()
+        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
+
+    def penalty(self, w: Vector) -> float:
+        """Return ρ‖w‖₁ + ½(1 − ρ)‖w‖²."""
+        return self.l1_ratio * float(np.abs(w).sum()) + 0.5 * self.ridge * float(w @ w)
+
+    def primal(self, w: Vector, b: float, scores: Vector) -> float:
+        """Return P for weights whose scores are known."""
+        return self.penalty(w) + self.loss.total(self.y, self.cost, scores, b)
+
+    def primal_at(self, w: Vector, b: float) -> float:
+        """Return P at any weights and intercept, from above, rounding included."""
+        return self._compensated_primal(w, b if self.free_intercept else 0.0).upper
+
+    def point_at(self, w: Vector, b: float) -> Point:
+        """Return the point with these weights and the dual variables that belong to them."""
+        b = b if self.free_intercept else 0.0
+        return Point(w, b, self.loss.duals(self.y, self.cost, self.rows.scores(w), b))
+
+    def estimated_dual(self, alpha: Vector, v: Vector) -> float:
+        """Return D near α, whose combination is v, without its rounding."""
+        scale = self._scale(np.abs(v), float(alpha.sum()), self.loss.dual_total(alpha, self.cost))
+        if scale != 1.0:
+            alpha = self.loss.clip(scale * alpha, self.cost)
+        return self.loss.dual_total(alpha, self.cost) - self._conjugate(scale * np.abs(v))
+
+    def smallest_factor(self) -> float:
+        """Return the factor on the costs up to which all weights are zero at the optimum.
+
+        At w = 0 the best intercept does not depend on it, and all dual variables are proportional
+        to it.
+        """
+        scores = np.zeros(self.rows.count)
+        b = self.best_intercept(scores, 0.0)[0]
+        alpha = self.loss.duals(self.y, self.cost, scores, b)
+        largest = float(np.abs(self.rows.combine(alpha, self.y)).max(initial=0.0))
+        return self.l1_ratio / largest if largest > 0.0 else math.inf
+
+    @cached_property
+    def scale(self) -> Size:
+        """Magnitudes of the rows."""
+        return Size(
+            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
+        )
+
+    @cached_property
+    def column_norms(self) -> Vector:
+        """Upper bounds of the norms of the columns."""
+        squares = self.rows.curvature_diagonal(np.ones(self.rows.count))
+        return np.sqrt(squares * (1.0 + 1e-6) + self.rows.count * UNDERFLOW) * (1.0 + 1e-6)
+
+    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
+        """Turn any point into a feasible one and compute its certificate from the data.
+
+        α is projected onto its range and Σ α_i y_i = 0, and scaled down to |v_j| ≤ 1 where ρ = 1;
+        b becomes the best intercept for w. One pass over the data, and another in compensated sums
+        where rounding would cost more than `accuracy`.
+        """
+        feasible = self.feasible(point.alpha)
+        scores, v = self.rows.scores_and_combination(point.w, feasible, self.y)
+        b, primal = self._primal_bound(point.w, point.b, scores)
+        del scores
+        alpha, sums, dual = self._dual_bound(feasible, v, False)
+        proof = self._proof(primal, dual, sums)
+        allowed = accuracy * abs(primal.value)
+        if proof.rounding > allowed and not primal.value - dual.value > 20.0 * allowed:
+            primal = self._compensated_primal(point.w, b)
+            v = self.rows.compensated_combination(feasible, self.y)
+            better_alpha, sums, dual = self._dual_bound(feasible, v, True)
+            better = self._proof(primal, dual, sums)
+            if better.gap < proof.gap:
+                alpha, proof = better_alpha, better
+        return Point(point.w, b, alpha), proof
+
+    def _conjugate(self, v: Vector) -> float:
+        """Return Σ max(0, v_j − ρ)² / (2(1 − ρ)) for v ≥ 0; for ρ = 1 all v are at most one."""
+        if self.ridge == 0.0:
+            return 0.0
+        over = np.maximum(v - self.l1_ratio, 0.0)
+        return float(over @ over) / (2.0 * self.ridge)
+
+    def _scale(self, v: Vector, linear: float, value: float) -> float:
+        """Return a factor on α ≥ 0 that raises D, for upper bounds v of |v_j|."""
+        largest = float(v.max(initial=0.0))
+        if self.ridge == 0.0:
+            most = 1.0 if largest <= 1.0 else (1.0 - 16.0 * UNIT) / largest
+            quadratic = linear - value
+            if self.loss.dual_quadratic and quadratic > 0.0:
+                # Σ φ(tα) is a parabola with its top at linear / (2 quadratic).
+                top = linear / (2.0 * quadratic)
+                most = min(most, top) if top < 1.0 else most
+            return most
+        inside = min(1.0, self.l1_ratio / largest) if largest > 0.0 else 1.0
+        # Concave in the factor, and quadratic but for φ: the slope of φ is at most its mean.
+        gain = value * (1.0 - inside) - self._conjugate(v)
+        return inside if gain < 0.0 else 1.0
+
+    def _dual_bound(
+        self, alpha: Vector, v: Vector, compensated: bool
+    ) -> tuple[Vector, DualSums, Bound]:
+        """Return α where it is feasible, its sums, and D but for the residual of an intercept."""
+        sums = self.loss.dual_sums(self.y, self.cost, alpha)
+        upper = np.abs(v) + self._combination_errors(v, sums, compensated)
+        scale = self._scale(upper, sums.linear, sums.value)
+        if not scale > 0.0:  # sums that overflow prove nothing
+            alpha, scale = np.zeros_like(alpha), 0.0
+        elif scale != 1.0:
+            alpha = self.loss.clip(scale * alpha, self.cost)
+        if scale != 1.0:
+            sums = self.loss.dual_sums(self.y, self.cost, alpha)
+        lost = self._conjugate(scale * upper) if scale else 0.0
+        value, allowance = self.dual_term_bound(sums)
+        exact = self._conjugate(scale * np.abs(v)) if scale else 0.0
+        beyond = lost - exact + growth(self.rows.weights + 16.0) * lost
+        return alpha, sums, Bound(value - exact, allowance + beyond)
+
+    def _combination_errors(self, v: Vector, sums: DualSums, compensated: bool) -> Vector:
+        """Return bounds on |v_j − fl(v_j)|, and on what scaling α by a factor below one rounds."""
+        count = self.rows.count
+        norm = upper_norm(sums.squares, count)
+        share = growth(count + 16.0)
+        own: Vector | float = 0.0
+        if compensated:
+            share = 4.0 * growth(count + 16.0) ** 2 + 2.0 * UNIT
+            own = 4.0 * UNIT * np.abs(v)
+        # Products and dual variables can vanish below the normal numbers.
+        lost = count * UNDERFLOW * (1.0 + self.column_norms)
+        return np.asarray(share * norm * self.column_norms * (1.0 + 1e-6) + own + lost)
+
+    def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
+        """Return the best intercept at hand and P there."""
+        size, length = self.scale, upper_norm(float(w @ w), w.size)
+        best, known = np.inf, Bound(np.inf, 0.0)
+        for candidate in self.best_intercept(scores, b):
+            at, error = self.rows.intercept_here(w, candidate)
+            # Of a second one it is enough to know that it is no better.
+            if known.value < np.inf:
+                total = self.loss.total(self.y, self.cost, scores, at)
+                if total >= known.value:
+                    continue
+            about = ScoreError.plain(size, length, at, error)
+            sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
+            best, known = candidate, self.loss_bound(sums, size, about)
+        return best, self._with_weights(known, w)
+
+    def _compensated_primal(self, w: Vector, b: float) -> Bound:
+        """Return P at an intercept from scores in compensated sums."""
+        size = self.scale
+        at, low, error = self.rows.exact_intercept_here(w, b)
+        scores = self.rows.compensated_scores(w, (at, low))
+        about = ScoreError.compensated(size, upper_norm(float(w @ w), w.size), at, error)
+        spread = upper_norm(float(scores @ scores), scores.size)
+        sums = self.loss.sums(self.y, self.cost, scores, 0.0, about.reach(size, spread))
+        return self._with_weights(self.loss_bound(sums, size, about, spread), w)
+
+    def _with_weights(self, loss: Bound, w: Vector) -> Bound:
+        """Return the bound of the penalty plus losses."""
+        penalty = self.penalty(w)
+        beyond = growth(w.size + 16.0) * penalty + w.size * UNDERFLOW
+        return Bound(penalty + loss.value, loss.allowance + beyond)
+
+    def _proof(self, primal: Bound, dual: Bound, sums: DualSums) -> Certificate:
+        """Return the certificate, the residual of a free intercept priced."""
+        residual, upper = self.residual_of(sums), primal.value + primal.allowance
+        price = 0.0
+        if residual > 0.0:
+            # P bounds both norms of the optimal weights.
+            norm = upper / self.l1_ratio
+            if self.ridge > 0.0:
+                norm = min(norm, math.sqrt(2.0 * upper / self.ridge))
+            longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
+            price = self.price_of(residual, norm * (1.0 + 1e-6), longest)
+        return Certificate.bounds(*primal, dual.value, dual.allowance + price)
+
+
+def check_sparse_loss(loss: Loss) -> None:
+    """Raise an error for a loss without second derivatives, which the methods need."""
+    if not loss.smooth:
+        raise ValueError(
+            f"the 1-norm needs a smooth loss, which {loss.name!r} is not: use "
+            "loss='squared_hinge', or LogisticRegression"
+        )
+
+
+def smallest_C(problem: SparseProblem) -> float:
+    """Return the largest C at which all weights are zero, for a problem with its costs at C = 1."""
+    return problem.smallest_factor()
