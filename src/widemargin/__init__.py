@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from widemargin.report.make import report as report
     from widemargin.selection.path import Path as Path
     from widemargin.selection.path import path as path
+    from widemargin.selection.path import smallest_C as smallest_C
 
 __version__ = "0.2.0"
 
@@ -75,6 +76,7 @@ _HOMES = {
     "span_f1": "data.spans",
     "path": "selection.path",
     "Path": "selection.path",
+    "smallest_C": "selection.path",
     "report": "report.make",
     "Report": "report.make",
     "Certificate": "problems.certificate",

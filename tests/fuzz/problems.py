@@ -33,6 +33,7 @@ from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.robust import RobustProblem
 from widemargin.problems.sequence import SequenceProblem
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.problems.structured import StructuredProblem
 from widemargin.problems.unpenalised import UnpenalisedProblem
 
@@ -95,6 +96,15 @@ def _margins(random: Random, settings: Settings, classes: int) -> Any:
     if loss == "logistic":
         return LogisticRegression(multi_class="ovr", **settings)
     return LinearSVC(loss, **settings)
+
+
+def _sparse(random: Random, settings: Settings, classes: int) -> Any:
+    settings = {**settings, **_intercept(random), "C": _C(random), "penalty": "elasticnet"}
+    settings["l1_ratio"] = float(random.choice([1.0, 1.0, 0.999, 0.5, 1e-3]))
+    settings["solver"] = _solver(random, solvers_for(SparseProblem))
+    if random.integers(2):
+        return LogisticRegression(multi_class="ovr", **settings)
+    return LinearSVC(**settings)
 
 
 def _multinomial(random: Random, settings: Settings, classes: int) -> Any:
@@ -180,6 +190,7 @@ def _search(random: Random, settings: Settings, classes: int) -> Any:
 KINDS = {
     "binary": Kind(38.0, ("binary",), (2, 2), _margins),
     "ovr": Kind(12.0, ("binary",), (2, 4), _margins),
+    "sparse": Kind(10.0, ("sparse_weights",), (2, 3), _sparse),
     "joint": Kind(14.0, ("multiclass",), (2, 4), _joint),
     "multinomial": Kind(9.0, ("multinomial",), (3, 4), _multinomial),
     "no penalty": Kind(5.0, ("unpenalised", "unpenalised_multinomial"), (2, 4), _unpenalised),

@@ -34,6 +34,17 @@ REASONS: dict[str, dict[str, str]] = {
         "_LOAN": "the factor of the bound on regret",
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
     },
+    "auto/sparse_weights.py": {"_MOST_LEGS": "prices double: a bound that keeps the loop finite"},
+    "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
+    "methods/newton/_column_steps.py": dict.fromkeys(
+        ("_GROWTH", "_INNER_STEPS", "_INNER", "_SUFFICIENT", "_HALVINGS", "_BLIND", "_ROUNDING"),
+        "part of the algorithm: growth of working sets, Armijo's rule, and units of rounding",
+    ),
+    "methods/newton/_elastic_net_model.py": dict.fromkeys(
+        ("_DAMPING", "_DEPTH", "_ROUNDS", "_SWEEPS"),
+        "relative to rounding, a depth as published, and bounds that keep loops finite",
+    ),
+    "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
     "auto/prediction.py": {
         "_FEWEST": "steps that a rate needs",
         "_FARTHEST": "a bound that keeps logarithms finite",

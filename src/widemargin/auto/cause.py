@@ -21,6 +21,7 @@ NO_PENALTY = "without a penalty its curvature is the proof"
 FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps so far"
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
+SPARSE_COLUMNS = "sweeps over columns cost less than a matrix of them"
 
 
 def cheap_steps(shape: BinaryShape, offer: Offer) -> str:
@@ -28,6 +29,16 @@ def cheap_steps(shape: BinaryShape, offer: Offer) -> str:
     if offer.in_row_space:
         return f"{shape.size.rows} rows make a small matrix"
     return f"{shape.size.weights} weights make its steps cheap"
+
+
+def few_columns(columns: int) -> str:
+    """The matrix of a working set is cheap."""
+    return f"the matrix of {columns} columns is cheap"
+
+
+def columns_in_work(columns: int) -> str:
+    """The other method is predicted to cost less than what was spent."""
+    return f"{columns} columns in the working set"
 
 
 def few_weights(weights: int) -> str:

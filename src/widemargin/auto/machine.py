@@ -130,6 +130,12 @@ class Machine:
         Newton steps on a joint multiclass problem.
     multinomial_steps, multinomial_step_products : float
         Newton steps on a multinomial problem, and products with its matrix in each.
+    first_columns : int
+        Columns of the first working set where weights are sparse; below four times as many, all
+        columns are in it. The matrix of so many costs less than the call that forms it.
+    matrix_sweeps, column_sweeps : float
+        Sweeps over the matrix of a model of sparse weights, and over its columns, in a step (rough
+        medians over a9a, w8a, madelon and text).
     sweeps_per_round : float
         What incremental sweeps of the robust methods may cost, as a share of a round on the
         undecided examples.
@@ -301,6 +307,9 @@ class Machine:
     multiclass_steps: float = 36.0
     multinomial_steps: float = 7.0
     multinomial_step_products: float = 12.0
+    first_columns: int = 64
+    matrix_sweeps: float = 40.0
+    column_sweeps: float = 10.0
     sweeps_per_round: float = 0.3
 
     call: float = 2e7

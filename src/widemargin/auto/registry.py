@@ -8,6 +8,8 @@ newton            squared hinge, logistic     weights are few: a handful of step
 dual_cd, newton   multinomial                 the same
 proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
+proximal_newton   sparse weights              working sets are small: their matrix is formed
+primal_cd         sparse weights              working sets are large; also squared hinge, logistic
 dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
 bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
 pragam            hinge, sequences            comparison: the excessive gap technique, 1/k²
@@ -139,6 +141,7 @@ POLICIES = {
     "kernel_multiclass": "kernel:KernelMulticlassPolicy",
     "multiclass": "multiclass:MulticlassPolicy",
     "unpenalised": "unpenalised:UnpenalisedPolicy",
+    "sparse_weights": "sparse_weights:SparsePolicy",
     "multinomial": "multinomial:MultinomialPolicy",
     "sequence": "sequence:SequencePolicy",
     "structured": "sequence:SequencePolicy",

@@ -26,6 +26,11 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
 from widemargin.problems.rules import joint_kind, joint_problem, rule_for
+from widemargin.problems.sparse_weights import (
+    SparseProblem,
+    check_one_by_one,
+    check_sparse_loss,
+)
 from widemargin.problems.support import settled
 from widemargin.run import Solution, Status
 
@@ -91,13 +96,15 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     ) -> None:
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
+        if self._l1_ratio():
+            check_one_by_one(rule)
         if rule != "ovr":
             if data.rows.elsewhere:
                 raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
             fit_all_classes(self, data, rule, start, interrupt)
             return
-        loss, kind, positives, names = self._loss(), self._kind(), data.positives, data.names
-        if self.n_jobs is not None and len(positives) == 1:
+        loss, positives, names = self._loss(), data.positives, data.names
+        if self.n_jobs is not None and len(positives) == 1 and not self._l1_ratio():
             data = data.in_blocks(effective_n_jobs(self.n_jobs))
         # Threads write down their own answers: none waits for another. The only
         # answer of two classes has its memory when the run has given back its own.
@@ -129,7 +136,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
         solutions = self._solve(
             names,
-            lambda place: kind.of(data, positives[place], loss),
+            lambda place: self._one_vs_rest(data, positives[place], loss),
             begin,
             # Each of them reads all that is not in memory.
             n_jobs=1 if data.rows.elsewhere else self.n_jobs,
@@ -160,8 +167,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         return replace(solution, alpha=alpha, certificate=certificate)
 
     def _check_arguments(self) -> None:
-        self._loss()
+        loss = self._loss()
         self._check_C()
+        if self._l1_ratio():
+            check_sparse_loss(loss)
         check_limits(self)
         check_intercept(self.fit_intercept)
         check_scaling(self.intercept_scaling, isinstance(self._intercept(), str))
@@ -169,9 +178,20 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         rule = rule_for(self._rule(), 2)
         choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule))
 
+    def _l1_ratio(self) -> float:
+        """Return ρ, the share of the 1-norm in the penalty, or raise an error."""
+        return 0.0
+
     def _kind(self) -> Any:
         """Return the type of the one-vs-rest problems."""
-        return BinaryProblem
+        return SparseProblem if self._l1_ratio() else BinaryProblem
+
+    def _one_vs_rest(self, data: TrainingSet, positive: int, loss: Loss) -> Any:
+        """State the one-vs-rest problem of a class."""
+        ratio = self._l1_ratio()
+        if ratio:
+            return SparseProblem.of(data, positive, loss, ratio)
+        return self._kind().of(data, positive, loss)
 
     def _joint_problem(self, data: TrainingSet, rule: str) -> Any:
         """State the problem of all classes at once."""
@@ -195,4 +215,5 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             "intercept_kind": kinds.get(str(self._intercept()), "penalised"),
             "intercept_scaling": float(self.intercept_scaling),
             "multi_class": rule_for(self._rule(), self.classes_.size),
+            "l1_ratio": self._l1_ratio(),
         }

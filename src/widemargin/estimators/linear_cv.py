@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from widemargin.estimators.transformed import Transforms
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.rules import rule_for
+from widemargin.problems.sparse_weights import check_one_by_one
 from widemargin.selection.folds import Folds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
@@ -91,17 +93,21 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         -------
         self
         """
+        self._search(X, y, sample_weight, **params)
+        return self
+
+    def _search(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
+        """Choose C, then train at it."""
         folds, metadata = self._folds(X, y, sample_weight, params)
         for name in CERTIFIED:
             self.__dict__.pop(name, None)
         Cs = automatic_Cs(folds) if self.Cs is None else check_Cs(self.Cs)
         if self.certify is not None:
             self._choose_with_proof(folds, metadata, list(Cs), float(self.certify))
-            return self
+            return
         search = Search(keeps_weights=self._keeps_weights and folds.even)
         driver = self._driver(folds, metadata, search, float(self.search_tol))
         self._choose(driver, Cs, float(self.search_tol))
-        return self
 
     def continue_search(
         self, X: Any, y: Any, *, tol: float, sample_weight: Any = None, **params: Any
@@ -165,6 +171,10 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             )
         own = self._transformed(X, data)
         folds = Folds.of(data, self.cv, groups, self._loss(), rule, own, **to_splitter)
+        ratio = self._l1_ratio()
+        if ratio:
+            check_one_by_one(rule)
+            folds = replace(folds, l1_ratio=ratio)
         return folds, to_scorer
 
     def _check_arguments(self) -> None:
@@ -173,6 +183,11 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         self._check_transformer()
         if self.certify is not None:
             check_number("certify", self.certify, lambda v: 0.0 < v < 1.0, "between 0 and 1")
+            if self._l1_ratio():
+                raise ValueError(
+                    "a certified choice needs penalty='l2': the bound on the solution's distance "
+                    "is that of the squared norm"
+                )
             if self.scoring not in (None, "accuracy"):
                 raise ValueError(
                     "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
@@ -191,7 +206,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             folds.data.rows.size,
             count,
             lines,
-            folds.loss.smooth and folds.loss.compiled,
+            folds.loss.smooth and folds.loss.compiled and not folds.l1_ratio,
             folds.data.free_intercept,
             joint=folds.rule != "ovr",
             counted=self.scoring in (None, "accuracy"),

@@ -9,7 +9,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.estimators.arguments import check_one_thread, loss_of_rule
 from widemargin.estimators.linear import LinearClassifier
-from widemargin.estimators.scikit_learn_arguments import check_dual, check_penalty, told_apart
+from widemargin.estimators.scikit_learn_arguments import check_dual, l1_ratio_of, told_apart
 from widemargin.problems.losses import Loss
 from widemargin.problems.multiclass import check_rule
 from widemargin.run import Record, Solution
@@ -26,8 +26,12 @@ class LinearSVC(LinearClassifier):
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss function of the margin m: max(0, 1 − m)² or max(0, 1 − m).
-    penalty : {"l2"}, default="l2"
-        For compatibility with scikit-learn; the two first arguments may come in its order too.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        "l2" is ½‖w‖², "l1" the 1-norm ‖w‖₁, which makes many weights exactly zero, "elasticnet"
+        ρ‖w‖₁ + ½(1 − ρ)‖w‖² with ρ = ``l1_ratio``. The latter two need the squared hinge. The two
+        first arguments may come in scikit-learn's order too.
+    l1_ratio : float, optional
+        ρ, from 0 to 1; needed by ``penalty="elasticnet"``.
     dual : bool or "auto", default="auto"
         For compatibility with scikit-learn; no effect.
     C : float, default=1.0
@@ -51,7 +55,8 @@ class LinearSVC(LinearClassifier):
         scikit-learn.
     solver : str, default="auto"
         Optimisation method; all reach the same solution to within ``tol``. Binary problems:
-        "dual_cd", "newton", "proximal_newton", "interior_point"; for comparison also
+        "dual_cd", "newton", "proximal_newton", "interior_point", "primal_cd"; with a 1-norm
+        "proximal_newton" and "primal_cd"; for comparison also
         "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". Joint multiclass
         problems: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
         "frank_wolfe", "corrective_frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe",
@@ -124,6 +129,7 @@ class LinearSVC(LinearClassifier):
         loss: str = "squared_hinge",
         penalty: str = "l2",
         *,
+        l1_ratio: float | None = None,
         dual: bool | str = "auto",
         C: float = 1.0,
         tol: float = 1e-4,
@@ -142,6 +148,7 @@ class LinearSVC(LinearClassifier):
     ) -> None:
         self.loss = loss
         self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.dual = dual
         self.C = C
         self.tol = tol
@@ -161,6 +168,9 @@ class LinearSVC(LinearClassifier):
     def _loss(self) -> Loss:
         return loss_of_rule(told_apart(self.loss, self.penalty)[0], self.multi_class)
 
+    def _l1_ratio(self) -> float:
+        return l1_ratio_of(told_apart(self.loss, self.penalty)[1], self.l1_ratio)
+
     def _iterations(self, solutions: Sequence[Solution]) -> int:
         return max(s.iterations for s in solutions)
 
@@ -172,5 +182,4 @@ class LinearSVC(LinearClassifier):
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        check_penalty(told_apart(self.loss, self.penalty)[1])
         check_dual(self.dual, "auto")

@@ -9,6 +9,7 @@ from widemargin.estimators.arguments import loss_of_rule
 from widemargin.estimators.calibrated import CalibratedProbabilities
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_svc import LinearSVC
+from widemargin.estimators.scikit_learn_arguments import l1_ratio_of
 from widemargin.problems.losses import Loss
 from widemargin.problems.multiclass import check_rule
 from widemargin.run import Record, Solution
@@ -24,6 +25,10 @@ class LinearSVCCV(CalibratedProbabilities, LinearClassifierCV):
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss function, as in `LinearSVC`.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        As in `LinearSVC`; the search then starts at the smallest C that has a weight.
+    l1_ratio : float, optional
+        As in `LinearSVC`.
     Cs : array-like or int, optional
         Values of C to try; an integer means that many from 1e-4 to 1e4. By default the search
         starts at a C so small that smaller ones give the same model, and doubles it until the
@@ -130,6 +135,8 @@ history_
         self,
         loss: str = "squared_hinge",
         *,
+        penalty: str = "l2",
+        l1_ratio: float | None = None,
         Cs: Any = None,
         cv: Any = 5,
         scoring: Any = None,
@@ -151,6 +158,8 @@ history_
         callback: Callable[[str, Record], object] | None = None,
     ) -> None:
         self.loss = loss
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
@@ -177,6 +186,9 @@ history_
 
     def _loss(self) -> Loss:
         return loss_of_rule(self.loss, self.multi_class)
+
+    def _l1_ratio(self) -> float:
+        return l1_ratio_of(self.penalty, self.l1_ratio)
 
     def _iterations(self, solutions: Sequence[Solution]) -> int:
         return max(s.iterations for s in solutions)

@@ -78,13 +78,15 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
 
     Parameters
     ----------
-    penalty : {"l2", None}, default="l2"
-        For compatibility with scikit-learn; None means ``C=np.inf``.
+    penalty : {"l2", "l1", "elasticnet", None}, default="l2"
+        As scikit-learn had it before version 1.8: "l1" means ``l1_ratio=1``, "elasticnet" any
+        ``l1_ratio``, None means ``C=np.inf``.
     C : float, default=1.0
         Weight of the losses in the objective: the inverse of the regularisation strength. With
         infinity there is no penalty, and separable classes have no optimum, which is said.
     l1_ratio : float, default=0.0
-        For compatibility with scikit-learn; only 0 is supported.
+        ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖². From 0 on, the larger it is, the more weights are
+        exactly zero. Above 0, three or more classes need ``multi_class="ovr"``.
     dual : bool, default=False
         For compatibility with scikit-learn; no effect.
     tol : float, default=1e-4
@@ -100,7 +102,7 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
         1.8, or one-vs-rest. Two classes are one binary problem either way.
     class_weight : dict or "balanced", optional
         Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
-    solver : {"auto", "dual_cd", "newton"}, default="auto"
+    solver : {"auto", "dual_cd", "newton", "primal_cd", "proximal_newton"}, default="auto"
         Optimisation method; all reach the same solution to within ``tol``. scikit-learn's names
         are read as "auto"; "liblinear" as ``fit_intercept="penalised"`` too, its objective.
     max_iter : int, default=1000
@@ -204,4 +206,4 @@ status_, solver_, history_
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
-        self._check_foreign(self.l1_ratio)
+        self._check_foreign()

@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.data.training_set import TrainingSet
+from widemargin.estimators.fit_tasks import fit_task
+from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.logistic_regression import LogisticRegression, Probabilities
-from widemargin.estimators.scikit_learn_arguments import LogisticArguments, check_cv_arguments
+from widemargin.estimators.scikit_learn_arguments import (
+    LogisticArguments,
+    check_cv_arguments,
+    l1_ratio_of,
+)
 from widemargin.estimators.search_attributes import (
     attributes,
+    joined,
     legacy_attributes,
     mean_of_best,
     weights_of,
@@ -31,7 +38,7 @@ Vector = NDArray[np.float64]
 
 
 class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV):
-    """L2-regularised logistic regression with C chosen by cross-validation.
+    """Logistic regression with C, and the share of the 1-norm, chosen by cross-validation.
 
     The folds share X. Each C is warm-started from the previous one, the final fit from the folds'
     solutions. The problem at each C is that of `LogisticRegression`.
@@ -43,13 +50,14 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         starts at a C so small that smaller ones give the same model, and doubles it until the
         solutions do not change over three values of C, up to 1024.
     l1_ratios : array-like, optional
-        For compatibility with scikit-learn; only zeros are supported.
+        Values of ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖² to try, each at every C; by default 0. Those
+        above 0 make weights exactly zero and need ``multi_class="ovr"`` for three or more classes.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
     dual : bool, default=False
         For compatibility with scikit-learn; no effect.
-    penalty : {"l2"}, default="l2"
-        For compatibility with scikit-learn.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        As in `LogisticRegression`: "l1" means ``l1_ratios=[1]``.
     scoring : str or callable, optional
         Name of a scorer, or a callable ``(estimator, X, y)``; by default accuracy.
     search_tol : float, default=1e-2
@@ -114,8 +122,10 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         Iterations of the folds at every C; with ``use_legacy_attributes=True`` of shape
         (1, n_folds, n_Cs).
     l1_ratio_, l1_ratios_ : float or ndarray
-        For compatibility with scikit-learn: zeros. Where ``l1_ratios`` is given, the legacy
-        attributes have an axis of length one for it, last among those of the search.
+        The ρ that was chosen, and those that were tried: the second axis of ``scores_``,
+        ``n_iter_`` and ``coefs_paths_``. The legacy attributes have an axis for them where
+        ``l1_ratios`` is given, last among those of the search. What concerns a single search, as
+        ``path_``, is that of the chosen one.
     certificates_ : list of Certificate
         For each C, the certificate of the sum of the folds' objectives.
     path_ : dict of ndarray
@@ -214,13 +224,56 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         super()._check_arguments()
         if self.penalty is None:
             raise ValueError("penalty=None leaves no C to choose; use LogisticRegression")
-        self._check_foreign(0.0)
+        self._check_foreign()
         check_cv_arguments(self.l1_ratios, self.refit, self.use_legacy_attributes)
         if self.transformer is not None and not self.refit:
             raise ValueError(
                 "refit=False averages the folds' weights, which belong to features of their own "
                 "behind a transformer; use refit=True"
             )
+
+    def _ratios(self) -> list[float]:
+        """Return the values of ρ to search."""
+        given = self.l1_ratios
+        if given is None or isinstance(given, str):
+            return [l1_ratio_of(self.penalty, 0.0)]
+        return [l1_ratio_of(self.penalty, ratio) for ratio in np.atleast_1d(given)]
+
+    def _l1_ratio(self) -> float:
+        return float(getattr(self, "_searched_ratio", self._ratios()[0]))
+
+    @fit_task
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose C, and one of ``l1_ratios``, by cross-validation; then train at these.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the examples, in training and in the scores of those held out.
+        **params : dict
+            ``groups`` for the splitter. With scikit-learn's metadata routing, whatever splitter and
+            scorer request.
+
+        Returns
+        -------
+        self
+        """
+        self.__dict__.pop("_searched_ratio", None)
+        fits: list[dict[str, Any]] = []
+        for ratio in self._ratios():
+            self._searched_ratio = ratio
+            self._search(X, y, sample_weight, **params)
+            fits.append(dict(self.__dict__))
+        if len(fits) > 1:
+            best = int(np.argmax([fit["best_score_"] for fit in fits]))
+            self.__dict__.update(fits[best])
+            self.__dict__.update(joined(fits, best))
+        return self
+
+    def _unfitted(self) -> LinearClassifier:
+        return super()._unfitted().set_params(penalty="l2", l1_ratio=self._l1_ratio())
 
     def _C(self) -> float:
         return self.C

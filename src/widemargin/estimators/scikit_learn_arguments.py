@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.validation import check_flag, check_positive
+from widemargin.data.validation import check_flag, check_number, check_positive
 from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.problems.unpenalised import UnpenalisedProblem
 
 SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
@@ -68,21 +69,24 @@ def check_dual(dual: Any, default: Any) -> None:
         )
 
 
-def check_penalty(penalty: Any, l1_ratio: Any = 0.0) -> None:
-    """Raise an error for a penalty other than the squared Euclidean norm, or none at all."""
-    known = penalty is None or (isinstance(penalty, str) and penalty in ("l2", "deprecated"))
-    if not known:
-        if penalty in ("l1", "elasticnet"):
-            raise ValueError(
-                f"penalty={penalty!r} is not supported: widemargin penalises the squared norm of "
-                "the weights, penalty='l2'"
-            )
-        raise ValueError(f"penalty must be 'l2'; got {penalty!r}")
-    if l1_ratio is not None and not (np.isscalar(l1_ratio) and l1_ratio == 0):
-        raise ValueError(
-            f"l1_ratio={l1_ratio!r} is not supported: widemargin penalises the squared norm of the "
-            "weights, l1_ratio=0"
-        )
+def l1_ratio_of(penalty: Any, l1_ratio: Any = None) -> float:
+    """Return ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖², from scikit-learn's two arguments.
+
+    Since version 1.8 ``l1_ratio`` says it all; ``penalty`` did before, and is read as well. None
+    for ``penalty`` is no penalty at all.
+    """
+    if penalty is not None and penalty not in _PENALTIES:
+        raise ValueError(f"penalty must be 'l2', 'l1' or 'elasticnet'; got {penalty!r}")
+    if l1_ratio is not None:
+        check_number("l1_ratio", l1_ratio, lambda v: 0.0 <= v <= 1.0, "a number between 0 and 1")
+    elif penalty == "elasticnet":
+        raise ValueError("l1_ratio must be specified when penalty is elasticnet.")
+    if penalty is None:
+        return 0.0
+    return 1.0 if penalty == "l1" else float(l1_ratio or 0.0)
+
+
+_PENALTIES = ("l2", "l1", "elasticnet", "deprecated")
 
 
 def check_scaling(intercept_scaling: Any, penalised: bool) -> None:
@@ -101,9 +105,9 @@ def told_apart(loss: Any, penalty: Any) -> tuple[Any, Any]:
 
     scikit-learn's first argument is the penalty, ours the loss; their values do not overlap.
     """
-    if not isinstance(loss, str) or loss not in ("l1", "l2"):
+    if not isinstance(loss, str) or loss not in _PENALTIES:
         return loss, penalty
-    return ("squared_hinge" if penalty in ("l1", "l2") else penalty), loss
+    return ("squared_hinge" if penalty in _PENALTIES else penalty), loss
 
 
 class LogisticArguments:
@@ -137,10 +141,16 @@ class LogisticArguments:
             warn_outside("Setting penalty=None will ignore the C parameter", UserWarning)
 
     def _kind(self) -> Any:
-        return BinaryProblem if math.isfinite(self._C()) else UnpenalisedProblem
+        if math.isinf(self._C()):
+            return UnpenalisedProblem
+        return SparseProblem if self._l1_ratio() else BinaryProblem
 
-    def _check_foreign(self, l1_ratio: Any) -> None:
-        check_penalty(self.penalty, l1_ratio)
+    def _l1_ratio(self) -> float:
+        """Return ρ; without a penalty its shape says nothing."""
+        ratio = l1_ratio_of(self.penalty, getattr(self, "l1_ratio", None))
+        return ratio if math.isfinite(self._C()) else 0.0
+
+    def _check_foreign(self) -> None:
         check_dual(self.dual, False)
         if self.solver == PENALISES_THE_INTERCEPT:
             explain_once(
@@ -160,6 +170,6 @@ def check_cv_arguments(l1_ratios: Any, refit: Any, legacy: Any) -> None:
     """Check the arguments that scikit-learn's LogisticRegressionCV has beside those."""
     if l1_ratios is not None and not (isinstance(l1_ratios, str) and l1_ratios == "warn"):
         for ratio in np.atleast_1d(np.asarray(l1_ratios, dtype=object)):
-            check_penalty("l2", ratio)
+            l1_ratio_of("l2", ratio)
     check_flag("refit", refit)
     check_flag("use_legacy_attributes", legacy)

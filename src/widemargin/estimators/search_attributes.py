@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ def attributes(
     """Return the attributes as scikit-learn 1.10 has them, arrays with an axis for l1_ratios."""
     found = {
         "C_": C,
-        "l1_ratio_": 0.0,
-        "l1_ratios_": np.zeros(1),
+        "l1_ratio_": folds.l1_ratio,
+        "l1_ratios_": np.full(1, folds.l1_ratio),
         # (folds, 1, Cs)
         "scores_": np.array(search.scores).T[:, None, :],
         "n_iter_": np.array(search.iterations).T[:, None, :],
@@ -46,8 +47,8 @@ def legacy_attributes(
         scores, iterations = scores[..., None], iterations[..., None]
     found = {
         "C_": np.full(len(names), C),
-        "l1_ratio_": np.zeros(len(names)) if ratios_given else np.full(len(names), None),
-        "l1_ratios_": np.zeros(1) if ratios_given else np.array([None]),
+        "l1_ratio_": np.full(len(names), folds.l1_ratio if ratios_given else None),
+        "l1_ratios_": np.full(1, folds.l1_ratio) if ratios_given else np.array([None]),
         "scores_": {name: scores.copy() for name in names},
         "n_iter_": iterations,
     }
@@ -56,6 +57,27 @@ def legacy_attributes(
         coefs = np.transpose(_weights(search, folds, intercept), (2, 1, 0, 3))
         coefs = coefs[:, :, :, None] if ratios_given else coefs
         found["coefs_paths_"] = dict(zip(names, coefs, strict=True))
+    return found
+
+
+def joined(fits: Sequence[dict[str, Any]], chosen: int) -> dict[str, Any]:
+    """Return the attributes of searches at several l1_ratios as those of one, axes stacked.
+
+    ``C_`` and ``l1_ratio_`` are those of the chosen one.
+    """
+    found = {name: fits[chosen][name] for name in ("C_", "l1_ratio_")}
+    found["l1_ratios_"] = np.concatenate([fit["l1_ratios_"] for fit in fits])
+    legacy = isinstance(fits[0]["scores_"], dict)
+    axes = {"scores_": 2, "n_iter_": 3, "coefs_paths_": 2} if legacy else {}
+    for name in ("scores_", "n_iter_", "coefs_paths_"):
+        if name not in fits[0]:
+            continue
+        axis, values = axes.get(name, 1), [fit[name] for fit in fits]
+        found[name] = (
+            {key: np.concatenate([each[key] for each in values], axis) for key in values[0]}
+            if isinstance(values[0], dict)
+            else np.concatenate(values, axis)
+        )
     return found
 
 

@@ -61,13 +61,20 @@ class ExactBinary:
 
     def primal(self, w: NDArray[Any], b: float) -> Bounds:
         """Return P; a penalised intercept is the weight b / scaling of the constant feature."""
-        weights = Scaled.of(w)
-        half_square = weights.squared_length() / 2
+        margins = self.rows.scores(Scaled.of(w)).plus(Scaled.of([b]))
+        losses = self.loss.total(Scaled(margins.values * self.y, margins.exponent), self.cost)
+        return Bounds.exactly(self._penalty(w, b)) + losses
+
+    def _penalty(self, w: NDArray[Any], b: float) -> Fraction:
+        """Return ½‖w‖², a penalised intercept included."""
+        half_square = Scaled.of(w).squared_length() / 2
         if self.scaling:
             half_square += (Fraction(b) / Fraction(self.scaling)) ** 2 / 2
-        margins = self.rows.scores(weights).plus(Scaled.of([b]))
-        losses = self.loss.total(Scaled(margins.values * self.y, margins.exponent), self.cost)
-        return Bounds.exactly(half_square) + losses
+        return half_square
+
+    def _norm_above(self, primal: Fraction) -> Fraction:
+        """Return a bound on the norm of the optimal weights, from P at any point."""
+        return root_above(2 * primal)
 
     def dual(self, alpha: NDArray[Any], primal: Fraction | None = None) -> DualBound:
         """Return the best dual value that these dual variables prove.
@@ -84,8 +91,9 @@ class ExactBinary:
             return DualBound(self._value(within), residual, in_range)
         values = [self._value(a) for a in self._balanced(within, total)]
         if primal is not None and self.loss.hinges:
-            # 1 + max‖x‖ √(2P) bounds the size of some best intercept.
-            reach = 1 + root_above(self.rows.largest_squared_norm() * 2 * primal)
+            # 1 + max‖x‖ ‖w*‖ bounds the size of some best intercept.
+            longest = root_above(self.rows.largest_squared_norm())
+            reach = 1 + longest * self._norm_above(primal)
             values.append(self._value(within) - Bounds.exactly(reach * residual))
         return DualBound(max(values, key=lambda value: value.lower), residual, in_range)
 

@@ -19,6 +19,7 @@ from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
 from widemargin.exact.multinomial import ExactMultinomial
 from widemargin.exact.robust import ExactRobust
+from widemargin.exact.sparse_weights import ExactSparse
 from widemargin.exact.verdict import ExactCertificate, ExactReport
 
 _INTERCEPTS: dict[str, bool | str] = {"exact": True, "penalised": "penalised", "none": False}
@@ -167,13 +168,16 @@ def _check_data(model: Any, data: TrainingSet) -> None:
         raise ValueError("the data have other classes than the model")
 
 
-def exact_binary(data: TrainingSet, rows: ExactRows, place: int, loss: str) -> ExactBinary:
+def exact_binary(
+    data: TrainingSet, rows: ExactRows, place: int, loss: str, l1_ratio: float = 0.0
+) -> ExactBinary:
     """State one of the one-vs-rest problems."""
     if loss not in EXACT_LOSSES:
         raise ValueError(f"the loss {loss!r} cannot be checked exactly")
     signs = data.signs(data.positives[place])
     known = EXACT_LOSSES[loss]
-    return ExactBinary.of(rows, signs, data.cost, known, data.free_intercept, data.scaling)
+    plain = ExactBinary.of(rows, signs, data.cost, known, data.free_intercept, data.scaling)
+    return ExactSparse(**vars(plain), l1_ratio=l1_ratio) if l1_ratio else plain
 
 
 def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
@@ -194,7 +198,8 @@ def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
 
 
 def _binary(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
-    exact = exact_binary(data, rows, place, model._description()["loss"])
+    about = model._description()
+    exact = exact_binary(data, rows, place, about["loss"], about.get("l1_ratio", 0.0))
     primal = exact.primal(model.coef_[place], float(model.intercept_[place]))
     alpha = model.dual_coef_[place] * exact.y.astype(np.float64)
     return primal, exact.dual(alpha, primal.upper)

@@ -68,6 +68,8 @@ class LinearModel:
     intercept_scaling : float
         Value of the constant feature behind a penalised intercept.
     class_weight : dict, "balanced" or None
+    l1_ratio : float
+        ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖².
     primal, dual : ndarray of shape (k,), or (1,) if the classes were trained jointly, or None
         Certificates of the problems, on the training data.
     status : tuple of str
@@ -107,6 +109,7 @@ class LinearModel:
     version: str = ""
     multi_class: str = "ovr"
     calibration: Calibration | None = None
+    l1_ratio: float = 0.0
 
     def __repr__(self) -> str:
         C = "unknown" if self.C is None else f"{self.C:g}"
@@ -159,6 +162,8 @@ class LinearModel:
             raise ValueError("status must be strings")
         if not 0.0 < self.intercept_scaling < np.inf:
             raise ValueError("intercept_scaling must be positive")
+        if not 0.0 <= self.l1_ratio <= 1.0:
+            raise ValueError("l1_ratio must be between 0 and 1")
         if self.C is not None and not 0.0 < self.C < np.inf:
             raise ValueError("C must be positive")
 
@@ -271,6 +276,8 @@ class LinearModel:
             "intercept_scaling": self.intercept_scaling,
             "class_weight": self.class_weight,
         }
+        if self.l1_ratio:
+            settings |= {"penalty": "elasticnet", "l1_ratio": self.l1_ratio}
         if gives_probabilities(self.loss):
             rule = default_rule(self.loss) if self.classes.size == 2 else self.multi_class
             return LogisticRegression(multi_class=rule, **settings)

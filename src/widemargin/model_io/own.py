@@ -75,6 +75,8 @@ def _contents(model: LinearModel, path: str | os.PathLike[str]) -> tuple[dict[st
     }
     if model.multi_class != "ovr":
         header["multi_class"] = model.multi_class
+    if model.l1_ratio:
+        header["l1_ratio"] = model.l1_ratio
     if model.calibration is not None:
         header["calibration"] = model.calibration.method
         arrays["calibration_values"] = model.calibration.values

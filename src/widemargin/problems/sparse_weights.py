@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,6 +269,17 @@ def check_sparse_loss(loss: Loss) -> None:
         )
 
 
-def smallest_C(problem: SparseProblem) -> float:
-    """Return the largest C at which all weights are zero, for a problem with its costs at C = 1."""
-    return problem.smallest_factor()
+def check_one_by_one(rule: str) -> None:
+    """Raise an error for rules that train all classes at once."""
+    if rule != "ovr":
+        raise ValueError(
+            f"the 1-norm is not supported with multi_class={rule!r}: use multi_class='ovr'"
+        )
+
+
+def least_subgradient(problem: Any, w: Vector, v: Vector) -> Vector:
+    """Return the shortest subgradient of P at w, where v = Σ α_i y_i x_i belongs to w."""
+    rho = float(problem.l1_ratio)
+    smooth = (1.0 - rho) * w - v
+    shrunk = np.sign(smooth) * np.maximum(np.abs(smooth) - rho, 0.0)
+    return np.where(w == 0.0, shrunk, smooth + rho * np.sign(w))

@@ -35,6 +35,8 @@ class Folds:
     own : sequence of TrainingSet, optional
         Of each fold the examples as a transformer fitted to those it trains on gives them: these
         come first, then those held out. By default the folds share the rows of `data`.
+    l1_ratio : float
+        ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖².
     """
 
     data: TrainingSet
@@ -42,6 +44,7 @@ class Folds:
     loss: Loss
     rule: str = "ovr"
     own: Sequence[TrainingSet] | None = None
+    l1_ratio: float = 0.0
 
     @classmethod
     def of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,19 +15,23 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from widemargin.data.training_set import TrainingSet, split_intercept
-from widemargin.data.validation import check_intercept, check_positive
+from widemargin.data.validation import check_intercept, check_number, check_positive
 from widemargin.interrupt import Interrupt
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import one_for_two
 from widemargin.problems.rules import check_any_rule, joint_problem, rule_for
+from widemargin.problems.sparse_weights import SparseProblem, check_one_by_one
 from widemargin.run import Record, Solution, Status
 from widemargin.selection.continuation import Continuation
 from widemargin.selection.engines.base import Effort
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
+
+_SPARSE_VALUES = 100
+"""Values of C of a path of sparse models, unless they are given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,6 +169,7 @@ def path(
     Cs: Any = None,
     *,
     loss: str = "squared_hinge",
+    l1_ratio: float = 0.0,
     multi_class: str = "ovr",
     fit_intercept: bool | str = True,
     intercept_scaling: float = 1.0,
@@ -188,8 +193,12 @@ def path(
     y : array-like of shape (n_samples,), optional
         Labels, if examples are given.
     Cs : array-like or int, optional
-        Values of C, or how many from 1e-4 to 1e4; by default 2^-10, 2^-9, ..., 2^10.
+        Values of C, or how many from 1e-4 to 1e4; by default 2^-10, 2^-9, ..., 2^10. With
+        ``l1_ratio`` an integer means as many from the smallest C that has a weight to 1000 times as
+        much, in equal ratios, and the default is 100.
     loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+    l1_ratio : float, default=0.0
+        ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖²; above 0 it makes weights exactly zero.
     multi_class : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}, default="ovr"
         Multiclass rule, as in `LinearSVC`; Weston-Watkins and Crammer-Singer need
         ``loss="hinge"``, "multinomial" needs ``loss="logistic"``.
@@ -252,7 +261,9 @@ def path(
             intercept_scaling,
             class_weight,
             sample_weight,
+            l1_ratio,
         )
+    values = _values_of(problems, Cs, values)
     interrupt = Interrupt()
 
     def effort_at(C: float, place: int) -> Effort:
@@ -271,6 +282,14 @@ def path(
     starting = np.array([sum(solutions[i][1] for solutions in found) for i in range(common)])
     shift = problems[0].rows.shift if classes is not None else None
     return Path(values[:common], rows, classes, scaling, starting, shift)
+
+
+def _values_of(problems: Sequence[Any], Cs: Any, values: Vector) -> Vector:
+    """Return the values of C of sparse models where only their number is given, or nothing."""
+    if np.ndim(Cs) > 0 or not isinstance(problems[0], SparseProblem):
+        return values
+    first = min(problem.smallest_factor() for problem in problems)
+    return first * np.logspace(0.0, 3.0, _SPARSE_VALUES if Cs is None else int(Cs))
 
 
 def _along(
@@ -302,11 +321,13 @@ def _problems(
     scaling: float,
     class_weight: Any,
     sample_weight: Any,
+    l1_ratio: float = 0.0,
 ) -> tuple[list[Any], NDArray[Any], float]:
     """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
     check_any_rule(multi_class, loss)
+    check_number("l1_ratio", l1_ratio, lambda v: 0.0 <= v <= 1.0, "between 0 and 1")
     check_intercept(fit_intercept)
     check_positive("intercept_scaling", scaling)
     data = TrainingSet.of(
@@ -318,7 +339,56 @@ def _problems(
         intercept_scaling=float(scaling),
     )
     rule = rule_for(multi_class, data.classes.size)
+    if l1_ratio:
+        check_one_by_one(rule)
+        problems = [SparseProblem.of(data, p, LOSSES[loss], l1_ratio) for p in data.positives]
+        return problems, data.classes, data.scaling
     if rule != "ovr":
         return [joint_problem(data, rule)], data.classes, data.scaling
-    problems = [BinaryProblem.of(data, p, LOSSES[loss]) for p in data.positives]
-    return problems, data.classes, data.scaling
+    binary = [BinaryProblem.of(data, p, LOSSES[loss]) for p in data.positives]
+    return binary, data.classes, data.scaling
+
+
+def smallest_C(
+    X: Any,
+    y: Any,
+    *,
+    loss: str = "squared_hinge",
+    l1_ratio: float = 1.0,
+    fit_intercept: bool | str = True,
+    intercept_scaling: float = 1.0,
+    class_weight: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return the C up to which all weights of a sparse model are zero, in closed form.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+    l1_ratio : float, default=1.0
+        ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖², above 0.
+    fit_intercept, intercept_scaling, class_weight, sample_weight
+        As in `LinearSVC`.
+
+    Returns
+    -------
+    float
+        For three or more classes the smallest one of the one-vs-rest problems.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import smallest_C
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> round(smallest_C(scale(X), y, loss="logistic"), 5)
+    0.00458
+    """
+    check_number("l1_ratio", l1_ratio, lambda v: 0.0 < v <= 1.0, "above 0 and at most 1")
+    problems, _, _ = _problems(
+        *(X, y, loss, "ovr", fit_intercept),
+        *(intercept_scaling, class_weight, sample_weight, l1_ratio),
+    )
+    return float(min(problem.smallest_factor() for problem in problems))

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.search import Accuracy, SearchShape, engine
 from widemargin.interrupt import Interrupt
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.run import Record
 from widemargin.selection.engines.base import Effort, Engine, Solved
 from widemargin.selection.engines.class_lanes import ClassLanes
 from widemargin.selection.engines.fold_lanes import FoldLanes
-from widemargin.selection.engines.separate import Separate
+from widemargin.selection.engines.separate import Separate, one_vs_rest
 from widemargin.selection.folds import Folds
 from widemargin.selection.stopping import (
     LARGEST_C,
@@ -147,15 +148,23 @@ def engine_for(folds: Folds, shape: SearchShape, solver: str) -> Engine:
     return {"fold_lanes": FoldLanes, "class_lanes": ClassLanes}[chosen](folds)
 
 
-def automatic_Cs(folds: Folds) -> Iterator[float]:
-    """Yield C from the smallest that matters, doubled until the largest."""
+def _first_C(folds: Folds) -> float:
+    """Return the smallest C that matters to any fold."""
     sets = [folds.data]
     if folds.own is not None:
         sets = [folds.training(fold) for fold in range(len(folds.splits))]
+    if folds.l1_ratio:
+        # Below it all weights are zero.
+        units = [one_vs_rest(data, p, folds) for data in sets for p in data.positives]
+        return min(unit.smallest_factor() for unit in units if isinstance(unit, SparseProblem))
     if folds.rule == "ovr":
-        C = min(smallest_C(data, p, folds.loss) for data in sets for p in data.positives)
-    else:
-        C = min(smallest_joint_C(data, folds.rule) for data in sets)
+        return min(smallest_C(data, p, folds.loss) for data in sets for p in data.positives)
+    return min(smallest_joint_C(data, folds.rule) for data in sets)
+
+
+def automatic_Cs(folds: Folds) -> Iterator[float]:
+    """Yield C from the smallest that matters, doubled until the largest."""
+    C = _first_C(folds)
     while C <= LARGEST_C:
         yield C
         C *= 2.0

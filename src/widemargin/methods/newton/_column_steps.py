@@ -23,8 +23,11 @@ _SUFFICIENT = 1e-4
 _HALVINGS = 30
 """Steps shorter than this many halvings change nothing in floating point."""
 
-_FIRST = 64
-"""Columns of the first working set; below four times as many, all columns are in it."""
+_ROUNDING = 4e-15
+"""Share of the objective below which a decrease is rounding."""
+
+_BLIND = 4
+"""Steps whose decrease cannot be seen; after so many the slopes do not change either."""
 
 _GROWTH = 2.0
 """A working set is this many times its weights that are not zero, or more."""
@@ -51,6 +54,7 @@ class ColumnState(State):
     v: Vector
     total: float
     columns: Columns | None = None
+    blind: int = 0
     kept: NDArray[np.bool_]
     """Columns that have not been proved to have weight zero."""
 
@@ -140,7 +144,7 @@ class ColumnNewton(ABC):
         violations[~state.kept] = 0.0
         support = np.flatnonzero(state.w)
         old = state.columns
-        wanted = max(_FIRST, int(_GROWTH * support.size))
+        wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
         if old is not None:
             covered = np.zeros(state.w.size, dtype=bool)
             covered[old.places] = True
@@ -168,10 +172,9 @@ class ColumnNewton(ABC):
 
     def _step(self, state: ColumnState, columns: Columns, inside: Vector, wanted: float) -> bool:
         """Take one step on the working set; return whether it lowered the objective."""
-        problem, y, cost, loss = state.problem, state.problem.y, state.problem.cost, None
-        loss = problem.loss
+        problem = state.problem
         old = state.w[columns.places]
-        rest = state.alpha * y
+        rest = state.alpha * problem.y
         model = Model(columns, old, inside, state.curvature, rest, problem.free_intercept)
         z, move, passes = self.minimise(state, model, wanted)
         share = columns.rows.size.values / max(1, problem.rows.size.values)
@@ -182,22 +185,40 @@ class ColumnNewton(ABC):
         slopes = columns.rows.scores(change)
         expected = float(inside @ change) + model.excess * move
         expected += state.penalty.of(old) - state.penalty.of(z)
-        before, length = state.total + state.penalty.of(old), 1.0
-        for _ in range(_HALVINGS):
-            fresh = old + length * change if length < 1.0 else z
-            scores, b = state.scores + length * slopes, state.b + length * move
-            total = loss.total(y, cost, scores, b)
-            after = total + state.penalty.of(fresh)
-            problem.meter.add(problem.rows.size.vectors(4.0))
-            if before - after >= _SUFFICIENT * length * expected and after < before:
-                break
-            length *= 0.5
-        else:
+        found = self._searched(state, (old, z), slopes, move, expected)
+        if found is None:
             return False
+        fresh, state.scores, state.b = found
         w = state.w.copy()
         w[columns.places] = fresh
-        state.w, state.b, state.scores = w, b, scores
+        state.w = w
         return True
+
+    def _searched(
+        self,
+        state: ColumnState,
+        ends: tuple[Vector, Vector],
+        slopes: Vector,
+        move: float,
+        expected: float,
+    ) -> tuple[Vector, Vector, float] | None:
+        """Return weights, scores and intercept of a step that lowers the objective, if one does."""
+        problem, loss = state.problem, state.problem.loss
+        old, z = ends
+        before, length = state.total + state.penalty.of(old), 1.0
+        if expected <= _ROUNDING * (before + state.penalty.of(state.w)):
+            # Near the optimum a whole step is right although the objective cannot tell.
+            state.blind += 1
+            return (z, state.scores + slopes, state.b + move) if state.blind <= _BLIND else None
+        for _ in range(_HALVINGS):
+            fresh = old + length * (z - old) if length < 1.0 else z
+            scores, b = state.scores + length * slopes, state.b + length * move
+            after = loss.total(problem.y, problem.cost, scores, b) + state.penalty.of(fresh)
+            problem.meter.add(problem.rows.size.vectors(4.0))
+            if before - after >= _SUFFICIENT * length * expected - _ROUNDING * before:
+                return fresh, scores, b
+            length *= 0.5
+        return None
 
     def _look(self, state: ColumnState) -> None:
         """Take the best intercept, and the losses' terms there."""

@@ -7,6 +7,7 @@ an intercept that is not penalised is eliminated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,9 @@ class Model:
         return float(self.rest.sum()) if self.free else 0.0
 
 
-def by_matrix(model: Model, penalty: Penalty, wanted: float, matrix: Matrix) -> tuple[Vector, float]:
+def by_matrix(
+    model: Model, penalty: Penalty, wanted: float, matrix: Matrix
+) -> tuple[Vector, float]:
     """Minimise a model whose matrix is known; return z and the move of the intercept.
 
     Coordinate descent finds out which weights are zero and what signs the others have; a step of
@@ -204,7 +207,7 @@ def _extrapolate(
     shares: Vector,
 ) -> None:
     """Combine the last points so that their changes cancel, if that lowers the model."""
-    changes = np.array([b[0] - a[0] for a, b in zip(trail, trail[1:], strict=False)])
+    changes = np.array([b[0] - a[0] for a, b in pairwise(trail)])
     products = changes @ changes.T
     size = float(np.trace(products))
     if not size > 0.0:

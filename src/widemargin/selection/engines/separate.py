@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals, residual_of
 from widemargin.problems.multiclass import both_classes, one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import JOINT, JointProblem, joint_problem
+from widemargin.problems.sparse_weights import SparseProblem, least_subgradient
 from widemargin.run import Solution
 from widemargin.selection.continuation import Continuation
 from widemargin.selection.engines.base import Effort, Engine, Solved, minority
@@ -72,7 +74,7 @@ class Separate(Engine):
         for fold in range(len(folds.splits)):
             data = folds.training(fold)
             units = (
-                [BinaryProblem.of(data, positive, folds.loss) for positive in data.positives]
+                [one_vs_rest(data, positive, folds) for positive in data.positives]
                 if folds.rule == "ovr"
                 else [joint_problem(data, folds.rule)]
             )
@@ -125,7 +127,16 @@ class Separate(Engine):
             task.step_back()
 
 
-def _ratio(problem: BinaryProblem | JointProblem, found: Solution) -> tuple[float, float]:
+def one_vs_rest(data: TrainingSet, positive: int, folds: Folds) -> BinaryProblem | SparseProblem:
+    """State the one-vs-rest problem of a class."""
+    if folds.l1_ratio:
+        return SparseProblem.of(data, positive, folds.loss, folds.l1_ratio)
+    return BinaryProblem.of(data, positive, folds.loss)
+
+
+def _ratio(
+    problem: BinaryProblem | SparseProblem | JointProblem, found: Solution
+) -> tuple[float, float]:
     """Return a subgradient relative to that at zero, and the share of the rarest class."""
     if isinstance(problem, JOINT):
         return _joint_ratio(problem, found)
@@ -133,7 +144,7 @@ def _ratio(problem: BinaryProblem | JointProblem, found: Solution) -> tuple[floa
     zero = problem.point_at(np.zeros(problem.rows.weights), 0.0)
     norms = []
     for point in (now, zero):
-        gradient = point.w - problem.rows.combine(point.alpha, problem.y)
+        gradient = least_subgradient(problem, point.w, problem.rows.combine(point.alpha, problem.y))
         slope = float(point.alpha @ problem.y) if problem.free_intercept else 0.0
         norms.append(np.sqrt(float(gradient @ gradient) + slope**2))
     share = float(minority((problem.y * problem.cost)[:, None])[0])

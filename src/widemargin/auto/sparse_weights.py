@@ -1,0 +1,89 @@
+"""``solver="auto"`` for sparse weights: models by their matrix, or by sweeps over columns.
+
+Both methods take about the same steps; they differ in what a step costs. The matrix of a working
+set grows with the square of its columns, sweeps with its stored values times how many are needed,
+which nobody knows in advance. So the cheaper one by price begins, and gives way once it has spent
+what the other is predicted to take in all. Each hand-over doubles what the next one needs: the two
+together never cost more than a small multiple of the better one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from widemargin.auto import cause
+from widemargin.auto.decision import Decision, Leg
+from widemargin.auto.machine import MACHINE
+from widemargin.data.work import Size, factor
+from widemargin.problems.sparse_weights import SparseProblem
+
+MATRIX, SWEEPS = "proximal_newton", "primal_cd"
+
+_MOST_LEGS = 12
+"""Each hand-over doubles the price: so many are never reached in practice."""
+
+
+@dataclass(frozen=True)
+class SparseShape:
+    """A problem with sparse weights as the policy sees it: counts, and the columns to start with.
+
+    `first` are those of the first working set, all of them where they are few.
+    """
+
+    size: Size
+    first: int
+    tol: float
+
+
+class SparsePolicy:
+    """Proximal Newton while working sets are small, coordinate descent on columns beyond."""
+
+    def shape_of(self, problem: SparseProblem, tol: float, warm: bool) -> SparseShape:
+        """Read the counts off a problem."""
+        size = problem.rows.size
+        few = size.weights <= 4 * MACHINE.first_columns
+        return SparseShape(size, size.weights if few else MACHINE.first_columns, tol)
+
+    def first(self, shape: SparseShape, follows: str) -> Decision:
+        """Begin with the cheaper method by price, or with what worked at a smaller C."""
+        if follows in (MATRIX, SWEEPS):
+            return Decision(follows, cause.WORKED_BEFORE)
+        dear = price(MATRIX, shape.size, shape.first) > price(SWEEPS, shape.size, shape.first)
+        words = cause.SPARSE_COLUMNS if dear else cause.few_columns(shape.first)
+        return Decision(SWEEPS if dear else MATRIX, words)
+
+    def next(self, shape: SparseShape, legs: Sequence[Leg], follows: str) -> Decision | None:
+        """Give way to the other method once that is predicted to cost less than what was spent."""
+        leg = legs[-1]
+        other = SWEEPS if leg.method == MATRIX else MATRIX
+        if leg.finished:
+            stalled = any(each.finished and each.method == other for each in legs)
+            return None if stalled else Decision(other, cause.stalled(leg.method))
+        if len(legs) > _MOST_LEGS or leg.gaps[-1] <= shape.tol:
+            return None
+        columns = leg.active or shape.first
+        return Decision(other, cause.columns_in_work(columns)) if _due(shape, legs) else None
+
+
+def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
+    """Whether the method at work has spent what the other is predicted to take in all."""
+    leg = legs[-1]
+    columns = leg.active or shape.first
+    if leg.method == MATRIX and columns > MACHINE.largest_factorised:
+        return True
+    other = SWEEPS if leg.method == MATRIX else MATRIX
+    return leg.work > 2.0 ** len(legs) * price(other, shape.size, columns)
+
+
+def price(method: str, size: Size, columns: int) -> float:
+    """Predict what a method costs on so many columns, in all."""
+    share = columns / max(1, size.weights)
+    part = Size(size.rows, columns, int(size.values * share))
+    beside = size.product() + part.product(2.0) + size.vectors(MACHINE.newton_vectors)
+    if method == MATRIX:
+        sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
+        step = part.gram() + factor(columns) + sweeps
+    else:
+        step = MACHINE.column_sweeps * part.product(3.0)
+    return MACHINE.newton_steps * (step + beside + MACHINE.step)
