@@ -38,7 +38,7 @@ REASONS: dict[str, dict[str, str]] = {
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "methods/newton/_column_steps.py": dict.fromkeys(
         ("_GROWTH", "_INNER_STEPS", "_INNER", "_SUFFICIENT", "_HALVINGS", "_BLIND", "_ROUNDING"),
-        "part of the algorithm: growth of working sets, Armijo's rule, and units of rounding",
+        "part of the algorithm: growth of working sets, rules of steps, units of rounding",
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(
         ("_DAMPING", "_DEPTH", "_ROUNDS", "_SWEEPS"),

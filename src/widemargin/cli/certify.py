@@ -182,6 +182,7 @@ def problems_of(
     from widemargin.problems.losses import LOSSES as LOSS_OF_NAME
     from widemargin.problems.multiclass import both_classes
     from widemargin.problems.rules import joint_problem, rule_for
+    from widemargin.problems.sparse_weights import SparseProblem
 
     coef = coefficients_of(model, data)
     w, b = join_intercept(coef, model.intercept, data.scaling, data.rows.shift)
@@ -189,9 +190,15 @@ def problems_of(
     if rule != "ovr":
         return [(joint_problem(data, rule), both_classes(w), both_classes(b))]
     loss = LOSS_OF_NAME[model.loss]
+
+    def one(positive: int) -> Any:
+        if model.l1_ratio:
+            return SparseProblem.of(data, positive, loss, model.l1_ratio)
+        return BinaryProblem.of(data, positive, loss)
+
     return [
-        (BinaryProblem.of(data, p, loss), np.ascontiguousarray(w[place]), float(b[place]))
-        for place, p in enumerate(data.positives)
+        (one(positive), np.ascontiguousarray(w[place]), float(b[place]))
+        for place, positive in enumerate(data.positives)
     ]
 
 
@@ -207,7 +214,7 @@ def exactly(model: LinearModel, data: TrainingSet, findings: list[Finding]) -> l
     rows, found = ExactRows(data.X), []
     for place, finding in enumerate(findings):
         if rule == "ovr":
-            binary = exact_binary(data, rows, place, model.loss)
+            binary = exact_binary(data, rows, place, model.loss, model.l1_ratio)
             primal = binary.primal(coef[place], float(b[place])).upper
             dual = binary.dual(finding.alpha, primal).value.lower
         else:

@@ -35,6 +35,10 @@ def add_to(commands: Any) -> None:
     adder(parser)("--task", TASKS[0], task, choices=TASKS)
     add = add_problem_options(parser)
     add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
+    penalty = "penalty of the weights: l1 and elasticnet make many of them zero"
+    add("--penalty", "l2", penalty, choices=("l2", "l1", "elasticnet"))
+    ratio = "share of the 1-norm in --penalty elasticnet, between 0 and 1"
+    add("--l1-ratio", None, ratio, **NUMBER)
     add_run_options(
         parser,
         tol="relative duality gap to reach: the objective is then within this fraction of the "
@@ -66,11 +70,21 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
     from widemargin.problems.losses import gives_probabilities
 
     settings = {"C": options.C, **settings_of(options, data)}
+    settings |= {"penalty": options.penalty, "l1_ratio": options.l1_ratio}
     several = options.multi_class not in JOINT_RULES
     jobs = -1 if several and options.jobs is None else options.jobs
     if gives_probabilities(options.loss):
         return LogisticRegression(multi_class=options.multi_class, n_jobs=jobs, **settings)
     return LinearSVC(options.loss, multi_class=options.multi_class, n_jobs=jobs, **settings)
+
+
+def _sparse_rows(options: argparse.Namespace, estimator: LinearClassifier) -> list[tuple[str, str]]:
+    """Return the lines of the report about weights that are zero."""
+    if options.penalty == "l2":
+        return []
+    used = int((estimator.coef_ != 0.0).any(axis=0).sum())
+    ratio = "" if options.l1_ratio is None else f", l1_ratio {options.l1_ratio:g}"
+    return [("penalty", f"{options.penalty}{ratio}: {used} of {estimator.coef_.shape[1]} features")]
 
 
 def _report(
@@ -95,6 +109,7 @@ def _report(
             ("features", f"{data.X.shape[1]:,}"),
             ("classes", f"{len(names)}: {shown}"),
             ("loss", f"{options.loss}, C = {options.C:g}, intercept {options.intercept}"),
+            *_sparse_rows(options, estimator),
             *([("multiclass", options.multi_class)] if len(names) > 2 else []),
             ("solver", f"{estimator.solver_}, {iterations} iteration{'s' * (iterations != 1)}"),
             ("primal", f"{whole.primal:.10g}"),

@@ -56,12 +56,15 @@ def check_problem(options: argparse.Namespace) -> None:
 
     from widemargin.auto.registry import choice_of
     from widemargin.data.training_set import TrainingSet
+    from widemargin.estimators.scikit_learn_arguments import l1_ratio_of
     from widemargin.problems.binary import BinaryProblem
     from widemargin.problems.losses import LOSSES
     from widemargin.problems.rules import default_rule, joint_problem, loss_of_rule
+    from widemargin.problems.sparse_weights import SparseProblem, check_joint_penalty
 
+    ratio = l1_ratio_of(getattr(options, "penalty", "l2"), getattr(options, "l1_ratio", None))
     if options.multi_class is None:
-        options.multi_class = default_rule(options.loss)
+        options.multi_class = "ovr" if ratio else default_rule(options.loss)
     needed = loss_of_rule(options.multi_class)
     if needed is not None and options.loss != needed:
         raise ValueError(f"--multi-class {options.multi_class} needs --loss {needed}")
@@ -69,11 +72,13 @@ def check_problem(options: argparse.Namespace) -> None:
         raise ValueError("--intercept-scaling needs --intercept penalised")
     # Three examples are enough to ask a solver whether it supports loss, rule and intercept.
     small = TrainingSet.of(np.eye(3), np.arange(3), fit_intercept=INTERCEPTS[options.intercept])
-    problem = (
-        joint_problem(small, options.multi_class)
-        if options.multi_class != "ovr"
-        else BinaryProblem.of(small, 0, LOSSES[options.loss])
-    )
+    if ratio:
+        check_joint_penalty(options.multi_class, ratio)
+        problem: Any = SparseProblem.of(small, 0, LOSSES[options.loss], ratio)
+    elif options.multi_class != "ovr":
+        problem = joint_problem(small, options.multi_class)
+    else:
+        problem = BinaryProblem.of(small, 0, LOSSES[options.loss])
     choice_of(options.solver, type(problem)).first(problem, None, options.tol)
 
 

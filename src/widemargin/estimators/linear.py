@@ -28,7 +28,7 @@ from widemargin.problems.losses import Loss
 from widemargin.problems.rules import joint_kind, joint_problem, rule_for
 from widemargin.problems.sparse_weights import (
     SparseProblem,
-    check_one_by_one,
+    check_joint_penalty,
     check_sparse_loss,
 )
 from widemargin.problems.support import settled
@@ -97,7 +97,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
         if self._l1_ratio():
-            check_one_by_one(rule)
+            check_joint_penalty(rule)
         if rule != "ovr":
             if data.rows.elsewhere:
                 raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")

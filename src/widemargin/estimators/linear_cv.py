@@ -26,7 +26,7 @@ from widemargin.estimators.transformed import Transforms
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.rules import rule_for
-from widemargin.problems.sparse_weights import check_one_by_one
+from widemargin.problems.sparse_weights import check_joint_penalty
 from widemargin.selection.folds import Folds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
@@ -173,7 +173,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         folds = Folds.of(data, self.cv, groups, self._loss(), rule, own, **to_splitter)
         ratio = self._l1_ratio()
         if ratio:
-            check_one_by_one(rule)
+            check_joint_penalty(rule, ratio)
             folds = replace(folds, l1_ratio=ratio)
         return folds, to_scorer
 

@@ -27,10 +27,11 @@ LOSS_OF = {
     "L2R_L2LOSS_SVC_DUAL": "squared_hinge",
     "L2R_L1LOSS_SVC_DUAL": "hinge",
     "MCSVM_CS": "hinge",
-    # These can predict; nothing here trains or certifies them.
-    "L1R_L2LOSS_SVC": "squared_hinge_l1",
-    "L1R_LR": "logistic_l1",
+    "L1R_L2LOSS_SVC": "squared_hinge",
+    "L1R_LR": "logistic",
 }
+_SPARSE = ("L1R_L2LOSS_SVC", "L1R_LR")
+"""With the 1-norm of the weights as the penalty."""
 _NO_CLASSIFIER = (
     "L2R_L2LOSS_SVR",
     "L2R_L2LOSS_SVR_DUAL",
@@ -87,7 +88,17 @@ def _solver_type(model: LinearModel, path: PathLike) -> str:
         raise ModelFormatError(path, "LIBLINEAR has no calibration of probabilities")
     if model.multi_class == "crammer_singer":
         return "MCSVM_CS"
-    return model.solver if LOSS_OF.get(model.solver) == model.loss else _TYPE_OF[model.loss]
+    if model.l1_ratio:
+        return _sparse_type(model, path)
+    own = LOSS_OF.get(model.solver) == model.loss and model.solver not in _SPARSE
+    return model.solver if own else _TYPE_OF[model.loss]
+
+
+def _sparse_type(model: LinearModel, path: PathLike) -> str:
+    found = next((kind for kind in _SPARSE if LOSS_OF[kind] == model.loss), None)
+    if found is None or model.l1_ratio != 1.0:
+        raise ModelFormatError(path, "LIBLINEAR has no elastic net")
+    return found
 
 
 def load_liblinear(path: PathLike) -> LinearModel:
@@ -130,6 +141,7 @@ def load_liblinear(path: PathLike) -> LinearModel:
         intercept_scaling=bias if bias > 0.0 else 1.0,
         solver=solver,
         multi_class="crammer_singer" if solver == "MCSVM_CS" else "ovr",
+        l1_ratio=1.0 if solver in _SPARSE else 0.0,
     )
 
 

@@ -269,9 +269,9 @@ def check_sparse_loss(loss: Loss) -> None:
         )
 
 
-def check_one_by_one(rule: str) -> None:
-    """Raise an error for rules that train all classes at once."""
-    if rule != "ovr":
+def check_joint_penalty(rule: str, l1_ratio: float) -> None:
+    """Raise an error for the 1-norm with rules that train all classes at once."""
+    if rule != "ovr" and l1_ratio:
         raise ValueError(
             f"the 1-norm is not supported with multi_class={rule!r}: use multi_class='ovr'"
         )

@@ -22,7 +22,7 @@ from widemargin.problems.certificate import Certificate
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import one_for_two
 from widemargin.problems.rules import check_any_rule, joint_problem, rule_for
-from widemargin.problems.sparse_weights import SparseProblem, check_one_by_one
+from widemargin.problems.sparse_weights import SparseProblem, check_joint_penalty
 from widemargin.run import Record, Solution, Status
 from widemargin.selection.continuation import Continuation
 from widemargin.selection.engines.base import Effort
@@ -340,7 +340,7 @@ def _problems(
     )
     rule = rule_for(multi_class, data.classes.size)
     if l1_ratio:
-        check_one_by_one(rule)
+        check_joint_penalty(rule, l1_ratio)
         problems = [SparseProblem.of(data, p, LOSSES[loss], l1_ratio) for p in data.positives]
         return problems, data.classes, data.scaling
     if rule != "ovr":
