@@ -96,15 +96,13 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     ) -> None:
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
-        if self._l1_ratio():
-            check_joint_penalty(rule)
+        sparse = self._l1_ratio() > 0.0
+        _check_data(data, rule, sparse)
         if rule != "ovr":
-            if data.rows.elsewhere:
-                raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
             fit_all_classes(self, data, rule, start, interrupt)
             return
         loss, positives, names = self._loss(), data.positives, data.names
-        if self.n_jobs is not None and len(positives) == 1 and not self._l1_ratio():
+        if self.n_jobs is not None and len(positives) == 1 and not sparse:
             data = data.in_blocks(effective_n_jobs(self.n_jobs))
         # Threads write down their own answers: none waits for another. The only
         # answer of two classes has its memory when the run has given back its own.
@@ -217,3 +215,12 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             "multi_class": rule_for(self._rule(), self.classes_.size),
             "l1_ratio": self._l1_ratio(),
         }
+
+
+def _check_data(data: TrainingSet, rule: str, sparse: bool) -> None:
+    """Raise an error for data, rule and penalty that do not go together."""
+    check_joint_penalty(rule, float(sparse))
+    if data.rows.elsewhere and rule != "ovr":
+        raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
+    if data.rows.elsewhere and sparse:
+        raise ValueError("the 1-norm needs data in memory; use penalty='l2'")
