@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "losses/hinge.hpp"
 #include "losses/sums.hpp"
 
 namespace widemargin {
@@ -19,6 +20,8 @@ struct ProximalHinge {
   Examples data;
   const double* center;
   double h;
+
+  static constexpr double widest = 1e6;  // an interval beyond this has no effect
 
   double unclipped(std::int64_t i, double m) const {
     return center[i] + (1.0 - m) * data.cost[i] / h;
@@ -40,11 +43,10 @@ inline std::int64_t proximal_alpha(const ProximalHinge& loss, const double* scor
 }
 
 // The curvature there: only inside the interval is the dual variable inside its box.
-inline void proximal_curvature(const Examples& data, double h, const double* alpha,
-                               double* curvature) {
-  const auto [y, cost, count] = data;
+inline void proximal_curvature(const ProximalHinge& loss, const double* alpha, double* curvature) {
+  const auto [y, cost, count] = loss.data;
   for (std::int64_t i = 0; i < count; ++i) {
-    curvature[i] = alpha[i] > 0.0 && alpha[i] < cost[i] ? cost[i] / h : 0.0;
+    curvature[i] = alpha[i] > 0.0 && alpha[i] < cost[i] ? cost[i] / loss.h : 0.0;
   }
 }
 
@@ -77,10 +79,16 @@ inline void proximal_move(const ProximalHinge& loss, double* scores, double b, d
   }
 }
 
+// sum_i c_i hinge(m_i), without the smoothing
+inline double unsmoothed(const ProximalHinge& loss, const double* scores, double b) {
+  return loss_sum<Hinge>(loss.data, scores, b);
+}
+
 // sum_i of c_i hinge(m_i) - alpha_i + alpha_i m_i: how far each pair (m, alpha) is from belonging
 // together; with ||w - w(alpha)||^2 / 2 it makes up the duality gap.
-inline double hinge_mismatch(const Examples& data, const double* scores, double b,
-                             const double* alpha) {
+inline double mismatch(const ProximalHinge& loss, const double* scores, double b,
+                       const double* alpha) {
+  const Examples& data = loss.data;
   return sum_in_chains(data.count, [&](std::int64_t i) {
     const double slack = 1.0 - data.y[i] * (scores[i] + b);
     return data.cost[i] * std::max(slack, 0.0) - alpha[i] * slack;

@@ -75,22 +75,20 @@ TwoSums derivatives_along(const Examples& data, const Line& line, double t) {
   });
 }
 
-// argmin over b for a smooth loss, by Newton's method kept inside a shrinking bracket.
-template <class Loss>
-double best_smooth_intercept(const Examples& data, const double* scores, double b) {
-  const auto [y, cost, count] = data;
+// Derivatives of a sum of smooth losses in the intercept; `scale` is the sum of |dual variable|.
+struct SlopeSums {
+  double first = 0.0, second = 0.0, scale = 0.0;
+};
+
+// argmin over b for smooth losses, by Newton's method kept inside a shrinking bracket. `unit` is
+// the size of a score that counts; `sums(b)` are the derivatives.
+template <class Sums>
+double best_intercept_of(double b, Sums&& sums, double unit = 1.0) {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  double reach = 1.0;
+  double reach = unit;
   for (int round = 0; round < 100; ++round) {
-    double first = 0.0, second = 0.0, scale = 0.0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double m = y[i] * (scores[i] + b);
-      const double alpha = Loss::alpha_at(m, cost[i]);
-      first -= alpha * y[i];
-      scale += alpha;
-      second += Loss::curvature_at(m, cost[i]);
-    }
+    const auto [first, second, scale] = sums(b);
     if (std::abs(first) <= 1e-15 * scale || !std::isfinite(first)) {
       break;
     }
@@ -110,13 +108,29 @@ double best_smooth_intercept(const Examples& data, const double* scores, double 
       next = 0.5 * (low + high);
       if (!std::isfinite(next)) break;
     }
-    if (std::abs(next - b) <= 1e-15 * (1.0 + std::abs(b))) {
+    if (std::abs(next - b) <= 1e-15 * (unit + std::abs(b))) {
       b = next;
       break;
     }
     b = next;
   }
   return b;
+}
+
+template <class Loss>
+double best_smooth_intercept(const Examples& data, const double* scores, double b) {
+  const auto [y, cost, count] = data;
+  return best_intercept_of(b, [&, y = y, cost = cost, count = count](double at) {
+    SlopeSums sums;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double m = y[i] * (scores[i] + at);
+      const double alpha = Loss::alpha_at(m, cost[i]);
+      sums.first -= alpha * y[i];
+      sums.scale += alpha;
+      sums.second += Loss::curvature_at(m, cost[i]);
+    }
+    return sums;
+  });
 }
 
 // argmin over b of the losses' sum, near b if there are several.

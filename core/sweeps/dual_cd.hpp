@@ -68,16 +68,86 @@ struct DualIterate {
   }
 };
 
+// What a visit decides: the new value of a coordinate, or that it leaves the active set.
+struct Visited {
+  double fresh = 0.0;
+  bool leaves = false;
+};
+
+// The dual terms of a loss of margins, one coordinate alpha_i at a time. Every kind of term has
+// these members; `d` is the direction of a move away from `at`.
+template <class Loss>
+struct MarginTerms {
+  Examples data;
+
+  // Where the dual term is a parabola, one Newton step along a line is exact.
+  static constexpr bool parabola = Loss::dual_quadratic.has_value();
+
+  std::int64_t count() const { return data.count; }
+  double sign(std::int64_t i) const { return data.y[i]; }
+  void prefetch(std::int64_t i) const {
+    prefetch_line(data.y + i);
+    prefetch_line(data.cost + i);
+  }
+  double slope(std::int64_t i, double at, double) const {
+    return Loss::dual_slope(at, data.cost[i]);
+  }
+  double curvature(std::int64_t i, double at) const {
+    return Loss::dual_curvature(at, data.cost[i]);
+  }
+  double term(std::int64_t i, double at) const { return Loss::dual_term(at, data.cost[i]); }
+
+  // The nearest point that a move from `at` may end at.
+  double limited(std::int64_t i, double at, double moved) const {
+    const double c = data.cost[i];
+    if constexpr (Loss::sparse) {
+      return Loss::clip(moved, c);
+    } else {
+      return std::clamp(moved, 0.1 * at, c - 0.1 * (c - at));
+    }
+  }
+
+  Visited visit(std::int64_t i, double old, double score, double q, const DualIterate& iterate,
+                SweepReport& report) const {
+    const double c = data.cost[i], m = data.y[i] * score;
+    if constexpr (Loss::sparse) {
+      // 1) shrink, and watch the projected gradient
+      const double gradient = m + Loss::dual_slope(old, c);
+      double projected = gradient;
+      bool leaves = false;
+      if (old == 0.0) {
+        leaves = gradient > iterate.shrink_high;
+        projected = std::min(gradient, 0.0);
+      } else if (Loss::bounded && old == c) {
+        leaves = gradient < iterate.shrink_low;
+        projected = std::max(gradient, 0.0);
+      }
+      if (leaves) return {old, true};
+      report.largest_gradient = std::max(report.largest_gradient, projected);
+      report.smallest_gradient = std::min(report.smallest_gradient, projected);
+      report.gap += c * Loss::value(m) - Loss::dual_term(old, c) + old * m;
+      if (projected == 0.0) return {old};
+      // 2) the step in this coordinate, exact
+      return {Loss::step(old, m, q, c)};
+    } else {
+      // near the exact one, for the entropy
+      const double wanted = Loss::alpha_at(m, c);
+      const double fresh = Loss::step(old, m, q, c, wanted);
+      report.gap += Loss::gap_near(old, wanted, c);
+      report.largest_gradient = std::max(report.largest_gradient, std::abs(fresh - old) / c);
+      return {fresh};
+    }
+  }
+};
+
 // Visits the next `budget` blocks of the sweep that has begun; returns whether it is over.
-template <class Loss, class Rows>
-bool dual_sweep(const Rows& rows, const Examples& data, DualIterate& iterate, std::int64_t budget) {
-  constexpr bool can_shrink = Loss::sparse;
+template <class Terms, class Rows>
+bool dual_sweep(const Rows& rows, const Terms& terms, DualIterate& iterate, std::int64_t budget) {
   SweepReport report;
   double* alpha = iterate.alpha;
   double* w = iterate.w;
   double residual = iterate.residual;
   const double b = iterate.b, rho = iterate.rho, ahead = iterate.ahead;
-  const double shrink_low = iterate.shrink_low, shrink_high = iterate.shrink_high;
   const double* squared_norms = iterate.squared_norms;
   ActiveSet& active = iterate.active;
   std::int64_t* everyone = active.members.data();
@@ -101,8 +171,7 @@ bool dual_sweep(const Rows& rows, const Examples& data, DualIterate& iterate, st
       rows.prefetch_pointers(row);
       prefetch_line(alpha + row);
       prefetch_line(squared_norms + row);
-      prefetch_line(data.y + row);
-      prefetch_line(data.cost + row);
+      terms.prefetch(row);
     }
 
     for (std::int64_t k = 0; k < length; ++k) {
@@ -115,47 +184,15 @@ bool dual_sweep(const Rows& rows, const Examples& data, DualIterate& iterate, st
         }
       }
       const std::int64_t i = members[turns.at[k]];
-      const double y = data.y[i], c = data.cost[i], old = alpha[i];
+      const double old = alpha[i];
       const double q = stands_for * (squared_norms[i] + rho);
-      const double m = y * (stands_for * (rows.dot(i, w) + rho * residual) + b);
-
-      // 1) shrink, and watch the projected gradient
-      if constexpr (can_shrink) {
-        const double gradient = m + Loss::dual_slope(old, c);
-        double projected = gradient;
-        bool leaves = false;
-        if (old == 0.0) {
-          leaves = gradient > shrink_high;
-          projected = std::min(gradient, 0.0);
-        } else if (Loss::bounded && old == c) {
-          leaves = gradient < shrink_low;
-          projected = std::max(gradient, 0.0);
-        }
-        if (leaves) {
-          members[turns.at[k]] = ~i;
-          continue;
-        }
-        report.largest_gradient = std::max(report.largest_gradient, projected);
-        report.smallest_gradient = std::min(report.smallest_gradient, projected);
-        report.gap += c * Loss::value(m) - Loss::dual_term(old, c) + old * m;
-        if (projected == 0.0) {
-          continue;
-        }
-      }
-
-      // 2) the step in this coordinate: exact for both hinges, near it for the entropy
-      double fresh;
-      if constexpr (can_shrink) {
-        fresh = Loss::step(old, m, q, c);
-      } else {
-        const double wanted = Loss::alpha_at(m, c);
-        fresh = Loss::step(old, m, q, c, wanted);
-        report.gap += Loss::gap_near(old, wanted, c);
-        report.largest_gradient = std::max(report.largest_gradient, std::abs(fresh - old) / c);
-      }
-      const double change = fresh - old;
+      const double score = stands_for * (rows.dot(i, w) + rho * residual) + b;
+      const Visited visit = terms.visit(i, old, score, q, iterate, report);
+      if (visit.leaves) members[turns.at[k]] = ~i;
+      const double change = visit.fresh - old;
       if (change != 0.0) {
-        alpha[i] = fresh;
+        const double y = terms.sign(i);
+        alpha[i] = visit.fresh;
         rows.axpy(i, change * y, w);
         residual += change * y;
       }
@@ -172,8 +209,8 @@ bool dual_sweep(const Rows& rows, const Examples& data, DualIterate& iterate, st
 // Sweeps over the active examples again and again until at least `visits` examples were visited,
 // the gap seen is at most `wanted`, or none is left: where few are active, a call a sweep would
 // cost more than the sweep. Returns the visits.
-template <class Loss, class Rows>
-std::int64_t dual_sweeps(const Rows& rows, const Examples& data, DualIterate& iterate,
+template <class Terms, class Rows>
+std::int64_t dual_sweeps(const Rows& rows, const Terms& terms, DualIterate& iterate,
                          std::int64_t visits, double wanted, std::uint64_t seed) {
   Random random{seed};
   std::int64_t visited = 0;
@@ -181,7 +218,7 @@ std::int64_t dual_sweeps(const Rows& rows, const Examples& data, DualIterate& it
     visited += iterate.active.count;
     const std::uint64_t shuffled_by = random();
     iterate.begin_sweep(shuffled_by, random());
-    dual_sweep<Loss>(rows, data, iterate, std::ssize(iterate.active.blocks));
+    dual_sweep(rows, terms, iterate, std::ssize(iterate.active.blocks));
   } while (visited < visits && iterate.report.gap > wanted && iterate.active.count > 0);
   return visited;
 }

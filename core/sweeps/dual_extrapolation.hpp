@@ -20,16 +20,16 @@ struct Beginning {
 // Exact line search from `alpha` along the last sweep, alpha - alpha_before: its image w - w_before
 // is known, so the search needs no pass over the data; only examples that hit a bound do. The
 // step is kept if it lowers f. Returns the step that was taken, or zero.
-template <class Loss, class Rows>
-double extrapolate(const Rows& rows, const Examples& data, DualIterate& iterate,
+template <class Terms, class Rows>
+double extrapolate(const Rows& rows, const Terms& terms, DualIterate& iterate,
                    const Beginning& beginning) {
   const double* alpha = iterate.alpha;
   const double* w = iterate.w;
   const double* alpha_before = beginning.alpha;
   const double* w_before = beginning.w;
   const std::int64_t width = rows.width + (rows.bias != 0.0);
-  // Where the dual term is a parabola, one Newton step is exact.
-  constexpr bool parabola = Loss::dual_quadratic.has_value();
+  const std::int64_t count = terms.count();
+  constexpr bool parabola = Terms::parabola;
 
   // 1) the quadratic part of f along the direction
   double ww = 0.0, wd = 0.0, dd = 0.0;
@@ -49,22 +49,15 @@ double extrapolate(const Rows& rows, const Examples& data, DualIterate& iterate,
   double curvature = dd + iterate.rho * dt * dt;
 
   // 2) the step: closed form for both hinges, a few Newton steps for the entropy
-  auto limited = [&](std::int64_t i, double moved) {
-    if constexpr (Loss::sparse) {
-      return Loss::clip(moved, data.cost[i]);
-    } else {
-      return std::clamp(moved, 0.1 * alpha[i], data.cost[i] - 0.1 * (data.cost[i] - alpha[i]));
-    }
-  };
   double step = 0.0;
   for (int round = 0; round < (parabola ? 1 : 3); ++round) {
     double first = slope + step * curvature, second = curvature;
-    for (std::int64_t i = 0; i < data.count; ++i) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const double d = alpha[i] - alpha_before[i];
       if (d != 0.0) {
-        const double at = parabola ? alpha[i] : limited(i, alpha[i] + step * d);
-        first += d * Loss::dual_slope(at, data.cost[i]);
-        second += d * d * Loss::dual_curvature(at, data.cost[i]);
+        const double at = parabola ? alpha[i] : terms.limited(i, alpha[i], alpha[i] + step * d);
+        first += d * terms.slope(i, at, d);
+        second += d * d * terms.curvature(i, at);
       }
     }
     // A gain that drowns in the rounding of f cannot be told from a loss.
@@ -85,20 +78,20 @@ double extrapolate(const Rows& rows, const Examples& data, DualIterate& iterate,
   }
   double residual = iterate.residual + step * dt;
   double terms_before = 0.0, terms_after = 0.0;
-  for (std::int64_t i = 0; i < data.count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const double d = alpha[i] - alpha_before[i];
     if (d == 0.0) {
       continue;
     }
     const double moved = alpha[i] + step * d;
-    const double fresh = limited(i, moved);
+    const double fresh = terms.limited(i, alpha[i], moved);
     const double correction = fresh - moved;
     if (correction != 0.0) {
-      rows.axpy(i, correction * data.y[i], w_moved.data());
-      residual += correction * data.y[i];
+      rows.axpy(i, correction * terms.sign(i), w_moved.data());
+      residual += correction * terms.sign(i);
     }
-    terms_before += Loss::dual_term(alpha[i], data.cost[i]);
-    terms_after += Loss::dual_term(fresh, data.cost[i]);
+    terms_before += terms.term(i, alpha[i]);
+    terms_after += terms.term(i, fresh);
   }
 
   // 4) keep it if f went down
@@ -112,9 +105,9 @@ double extrapolate(const Rows& rows, const Examples& data, DualIterate& iterate,
   if (!(after < before)) {
     return 0.0;
   }
-  for (std::int64_t i = 0; i < data.count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const double d = alpha[i] - alpha_before[i];
-    if (d != 0.0) iterate.alpha[i] = limited(i, alpha[i] + step * d);
+    if (d != 0.0) iterate.alpha[i] = terms.limited(i, alpha[i], alpha[i] + step * d);
   }
   std::copy(w_moved.begin(), w_moved.end(), iterate.w);
   iterate.residual = residual;
@@ -126,9 +119,10 @@ double extrapolate(const Rows& rows, const Examples& data, DualIterate& iterate,
 // such a move would have begun at, for `extrapolate` to go on from. Returns how many times the
 // moves count in it, all told, by which the rounding in w is blown up; zero if they are as good as
 // one, and `older` is as it was.
-template <class Loss>
-double join_moves(const Examples& data, const DualIterate& iterate, std::int64_t width,
+template <class Terms>
+double join_moves(const Terms& terms, const DualIterate& iterate, std::int64_t width,
                   const Beginning& newer, Beginning& older) {
+  const std::int64_t count = terms.count();
   // 1) slopes and curvatures of f along both
   double slope[2] = {}, curvature[3] = {};  // 11, 12, 22
   for (std::int64_t j = 0; j < width; ++j) {
@@ -142,12 +136,11 @@ double join_moves(const Examples& data, const DualIterate& iterate, std::int64_t
   curvature[0] += iterate.rho * dt * dt;
   curvature[1] += iterate.rho * dt * et;
   curvature[2] += iterate.rho * et * et;
-  for (std::int64_t i = 0; i < data.count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const double at = iterate.alpha[i], d = at - newer.alpha[i], e = at - older.alpha[i];
     if (d != 0.0 || e != 0.0) {
-      const double first = Loss::dual_slope(at, data.cost[i]);
-      const double second = Loss::dual_curvature(at, data.cost[i]);
-      slope[0] += d * first, slope[1] += e * first;
+      const double second = terms.curvature(i, at);
+      slope[0] += d * terms.slope(i, at, d), slope[1] += e * terms.slope(i, at, e);
       curvature[0] += d * d * second, curvature[1] += d * e * second,
           curvature[2] += e * e * second;
     }
@@ -170,7 +163,7 @@ double join_moves(const Examples& data, const DualIterate& iterate, std::int64_t
     const double d = iterate.w[j] - newer.w[j], e = iterate.w[j] - older.w[j];
     older.w[j] = iterate.w[j] - (s * d + t * e);
   }
-  for (std::int64_t i = 0; i < data.count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const double at = iterate.alpha[i], d = at - newer.alpha[i], e = at - older.alpha[i];
     older.alpha[i] = at - (s * d + t * e);
   }

@@ -12,7 +12,6 @@
 
 #include "kernels/gram.hpp"
 #include "kernels/products.hpp"
-#include "losses/hinge.hpp"
 #include "losses/proximal_hinge.hpp"
 #include "losses/sums.hpp"
 
@@ -130,19 +129,39 @@ struct NewtonReport {
   std::int64_t active = 0;
 };
 
+// A smooth loss of margins, as a step needs it.
+template <class Loss>
+struct MarginSums {
+  Examples data;
+
+  void terms(const double* scores, double b, double* alpha, double* curvature) const {
+    loss_terms<Loss>(data, scores, b, alpha, curvature);
+  }
+  TwoSums along(const Line& line, double t) const { return derivatives_along<Loss>(data, line, t); }
+  double total(const double* scores, double b) const { return loss_sum<Loss>(data, scores, b); }
+  double dual_total(const double* alpha) const {
+    return dual_sum<Loss>(alpha, data.cost, data.count);
+  }
+  double clip(std::int64_t i, double alpha) const {
+    return data.cost[i] > 0.0 ? Loss::clip(alpha, data.cost[i]) : 0.0;
+  }
+};
+
 // Updates w, scores and alpha in place.
-template <class Loss, class Rows>
-NewtonReport newton_step(const Rows& rows, const Examples& data, bool free, double* w, double b,
+template <class Sums, class Rows>
+NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, double* w, double b,
                          double* scores_at, double* alpha) {
-  const auto [y, cost, n] = data;
+  const Examples& data = sums.data;
+  const double* y = data.y;
+  const std::int64_t n = data.count;
   const std::int64_t weights = rows.width + (rows.bias != 0.0);
   std::vector<double> curvature(n);
-  loss_terms<Loss>(data, scores_at, b, alpha, curvature.data());
+  sums.terms(scores_at, b, alpha, curvature.data());
   NewtonReport report;
   for (double h : curvature) report.active += h != 0.0;
-  const NewtonMove move = newton_move(
-      rows, data, free, {w, b, scores_at, alpha, curvature.data()},
-      [&](const Line& line, double t) { return derivatives_along<Loss>(data, line, t); });
+  const NewtonMove move =
+      newton_move(rows, data, free, {w, b, scores_at, alpha, curvature.data()},
+                  [&](const Line& line, double t) { return sums.along(line, t); });
   report.b = b + move.step * move.direction_b;
   report.solved = move.solved;
   report.moved = move.step > 0.0;
@@ -155,41 +174,41 @@ NewtonReport newton_step(const Rows& rows, const Examples& data, bool free, doub
     squared += w[j] * w[j];
   }
   for (std::int64_t i = 0; i < n; ++i) scores_at[i] += move.step * move.slopes[i];
-  report.primal = 0.5 * squared + loss_sum<Loss>(data, scores_at, report.b);
+  report.primal = 0.5 * squared + sums.total(scores_at, report.b);
 
   // The dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping.
   for (std::int64_t i = 0; i < n; ++i) {
     const double linear = alpha[i] - curvature[i] * y[i] * (move.slopes[i] + move.direction_b);
-    alpha[i] = cost[i] > 0.0 ? Loss::clip(linear, cost[i]) : 0.0;
+    alpha[i] = sums.clip(i, linear);
     if (alpha[i] != linear) rows.axpy(i, (alpha[i] - linear) * y[i], image.data());
   }
   double image_squared = 0.0;
   for (double v : image) image_squared += v * v;
-  report.gap = std::abs(report.primal - (dual_sum<Loss>(alpha, cost, n) - 0.5 * image_squared));
+  report.gap = std::abs(report.primal - (sums.dual_total(alpha) - 0.5 * image_squared));
   return report;
 }
 
 struct ProximalReport : NewtonReport {
   double h = 0.0;
-  double mismatch = 0.0;  // see hinge_mismatch
+  double mismatch = 0.0;  // see losses/proximal_hinge.hpp
   double decrease = 0.0;  // that the step promised
 };
 
 // The interval of the rounded corner, wide enough that some example lies in it; `alpha` are the
 // dual variables there. With nobody in the corner the intercept would have no curvature at all.
-inline std::int64_t widened_corner(ProximalHinge& loss, const double* scores, double b,
-                                   double* alpha) {
+template <class Loss>
+std::int64_t widened_corner(Loss& loss, const double* scores, double b, double* alpha) {
   while (true) {
     const std::int64_t inside = proximal_alpha(loss, scores, b, alpha);
-    if (inside > 0 || loss.h > 1e6) return inside;
+    if (inside > 0 || loss.h > loss.widest) return inside;
     loss.h *= 4.0;
   }
 }
 
 // A step on the rounded hinge, as methods/newton/proximal_newton.py takes it. Updates w and scores
 // in place; `alpha` and `combination`, their sum over the rows, are written.
-template <class Rows>
-ProximalReport proximal_step(const Rows& rows, ProximalHinge loss, bool free, double* w, double b,
+template <class Rows, class Loss>
+ProximalReport proximal_step(const Rows& rows, Loss loss, bool free, double* w, double b,
                              double* scores_at, double* alpha, double* combination) {
   const Examples& data = loss.data;
   const std::int64_t n = data.count, weights = rows.width + (rows.bias != 0.0);
@@ -197,7 +216,7 @@ ProximalReport proximal_step(const Rows& rows, ProximalHinge loss, bool free, do
   report.active = widened_corner(loss, scores_at, b, alpha);
   report.h = loss.h;
   std::vector<double> curvature(n);
-  proximal_curvature(data, loss.h, alpha, curvature.data());
+  proximal_curvature(loss, alpha, curvature.data());
   NewtonMove move = newton_move(
       rows, data, free, {w, b, scores_at, alpha, curvature.data()},
       [&](const Line& line, double t) { return proximal_derivatives_along(loss, line, t); });
@@ -218,8 +237,8 @@ ProximalReport proximal_step(const Rows& rows, ProximalHinge loss, bool free, do
     squared += w[j] * w[j];
     distance += off * off;
   }
-  report.primal = 0.5 * squared + loss_sum<Hinge>(data, scores_at, report.b);
-  report.mismatch = hinge_mismatch(data, scores_at, report.b, alpha);
+  report.primal = 0.5 * squared + unsmoothed(loss, scores_at, report.b);
+  report.mismatch = mismatch(loss, scores_at, report.b, alpha);
   report.gap = report.mismatch + 0.5 * distance;
   return report;
 }

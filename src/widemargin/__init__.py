@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.kernel_svc import KernelSVC as KernelSVC
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.linear_svc_cv import LinearSVCCV as LinearSVCCV
+    from widemargin.estimators.linear_svr import LinearSVR as LinearSVR
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from widemargin.estimators.logistic_regression_cv import (
         LogisticRegressionCV as LogisticRegressionCV,
@@ -60,6 +61,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "LinearSVC": "estimators.linear_svc",
     "LogisticRegression": "estimators.logistic_regression",
+    "LinearSVR": "estimators.linear_svr",
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
     "RobustSVCCV": "estimators.robust_svc_cv",

@@ -18,7 +18,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracle import LOSSES, estimator, make_data
-from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC, RobustSVCCV
+from widemargin import (
+    KernelSVC,
+    LinearSVC,
+    LinearSVR,
+    LogisticRegression,
+    RobustSVC,
+    RobustSVCCV,
+)
 
 
 @parametrize_with_checks(
@@ -26,6 +33,8 @@ from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC, Robu
         LinearSVC("squared_hinge"),
         LinearSVC("hinge"),
         LogisticRegression(),
+        LinearSVR(),
+        LinearSVR(loss="squared_epsilon_insensitive"),
         RobustSVC(),
         RobustSVCCV(radii=2, cv=2),
         KernelSVC(),

@@ -157,7 +157,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_FINEST": "an accuracy",
         "_MOST_PRODUCTS": "a bound that keeps the loop finite",
     },
-    "methods/interior/hinge.py": {"_TO_BOUNDARY": "the share of the way to the boundary"},
+    "methods/interior/_hinge_path.py": {"_TO_BOUNDARY": "the share of the way to the boundary"},
     "methods/interior/reduced_robust.py": {
         "KEEP": "a piece of the loss",
         "FLIP": "a piece of the loss",
@@ -206,6 +206,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_TINY": "a share of the cost",
         "_STEPS": "a bound that keeps the loop finite",
         "_ROUNDING": "unit roundoffs",
+    },
+    "problems/tube_support.py": {
+        "_TINY": "a share of the cost",
+        "_ROUNDS": "a bound that keeps the loop finite",
     },
     "problems/unpenalised.py": {
         "_RANK": "a share of the largest eigenvalue",

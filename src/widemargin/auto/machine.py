@@ -72,6 +72,8 @@ class Machine:
         Stored values below which a sweep is so cheap that only the number of Python calls counts.
     tiny_problem : int
         Stored values below which any method takes a few milliseconds.
+    polished_rows : int
+        Rows up to which the matrix of their products is factorised in about a millisecond.
     tiny_blocks : int
         Dual variables of a joint multiclass problem for which that is so.
     dear_matrix : float
@@ -268,6 +270,7 @@ class Machine:
     largest_factorised: int = 2000
     small_problem: int = 20_000
     tiny_problem: int = 2_500
+    polished_rows: int = 100
     tiny_blocks: int = 128
     dear_matrix: float = 10.0
     rows_of_samples: float = 50.0

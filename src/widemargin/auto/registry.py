@@ -6,6 +6,10 @@ method            serves                      best where
 dual_cd           every loss                  features are many, or C is small
 newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
 dual_cd, newton   multinomial                 the same
+dual_cd           regression                  features are many, or C is small
+newton            regression, squared         weights are few
+proximal_newton   regression                  weights are few and C is not small
+interior_point    regression, few weights     the last digits count
 proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
 proximal_newton   sparse weights              working sets are small: their matrix is formed
@@ -44,6 +48,7 @@ _METHODS = "widemargin.methods"
 METHODS: dict[str, dict[str, str | type[Method]]] = {
     "dual_cd": {
         "binary": "coordinate.dual_cd:DualCD",
+        "regression": "coordinate.dual_cd:DualCD",
         "kernel": "coordinate.kernel:KernelDualCD",
         "kernel_pairs": "coordinate.kernel_pairs:KernelPairsDualCD",
         "lanes": "coordinate.lanes:LanesDualCD",
@@ -51,6 +56,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     },
     "newton": {
         "binary": "newton.newton:Newton",
+        "regression": "newton.newton:Newton",
         "lanes": "newton.lanes:LanesNewton",
         "unpenalised": "newton.unpenalised:UnpenalisedNewton",
         "multinomial": "newton.multinomial:MultinomialNewton",
@@ -62,10 +68,12 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "proximal_newton": {
         "binary": "newton.proximal_newton:ProximalNewton",
         "sparse_weights": "newton.sparse_weights:SparseProximalNewton",
+        "regression": "newton.proximal_newton:ProximalNewton",
         "multiclass": "newton.multiclass:MulticlassNewton",
     },
     "interior_point": {
         "binary": "interior.hinge:InteriorPoint",
+        "regression": "interior.tube:TubeInteriorPoint",
         "robust": "interior.robust:RobustInteriorPoint",
     },
     "dual_of_dual": {
@@ -135,6 +143,7 @@ _INNER = {
 
 POLICIES = {
     "binary": "binary:BinaryPolicy",
+    "regression": "regression:RegressionPolicy",
     "robust": "robust:RobustPolicy",
     "kernel": "kernel:KernelPolicy",
     "kernel_pairs": "kernel:KernelPairsPolicy",

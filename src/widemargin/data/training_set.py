@@ -292,12 +292,18 @@ def _costs(
 ) -> Vector:
     """Return c_i = C · sample weight · class weight."""
     if class_weight is None and sample_weight is None:
-        cost, smallest, largest = np.full(codes.size, C), C, C
+        return check_costs(np.full(codes.size, C), C)
+    factor = np.ones(codes.size) if sample_weight is None else sample_weight
+    if class_weight is not None:
+        factor = factor * _class_weights(class_weight, classes, codes, factor)[codes]
+    return check_costs(C * factor)
+
+
+def check_costs(cost: Vector, same: float | None = None) -> Vector:
+    """Return costs, or raise an error if they are beyond range; `same` if they are all alike."""
+    if same is not None:
+        smallest = largest = same
     else:
-        factor = np.ones(codes.size) if sample_weight is None else sample_weight
-        if class_weight is not None:
-            factor = factor * _class_weights(class_weight, classes, codes, factor)[codes]
-        cost = C * factor
         smallest = float(np.min(cost, where=cost > 0.0, initial=np.inf))
         largest = float(cost.max())
     if not (largest <= _LARGEST_COST and smallest >= _SMALLEST_COST):

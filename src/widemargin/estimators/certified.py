@@ -43,10 +43,9 @@ class Solutions(list[Solution]):
         return np.float32
 
 
-class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of all estimators: one problem per class, one for two classes, or one for all."""
+class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
+    """Base of all estimators: runs of one or several problems, each with its certificate."""
 
-    class_weight: Any
     tol: float
     solver: str
     max_iter: int
@@ -58,14 +57,6 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     _checkpoints: Checkpoints | None = None
     """Where to write down the weights of every step, if anywhere."""
-
-    @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train on examples X with labels y."""
-
-    @abstractmethod
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Return the scores: one per row for two classes, else one per row and class."""
 
     def _method(self) -> str:
         """Return the solver's name as `choice_of` takes it."""
@@ -190,6 +181,20 @@ class CertifiedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         from widemargin.estimators.notebook import with_certificate
 
         return with_certificate(self, estimator_html_repr(self))
+
+
+class CertifiedClassifier(ClassifierMixin, CertifiedEstimator):
+    """Base of the classifiers: one problem per class, one for two classes, or one for all."""
+
+    class_weight: Any
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train on examples X with labels y."""
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Return the scores: one per row for two classes, else one per row and class."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.sequences import joined_labels
+from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import TrainingSet
 from widemargin.exact.binary import DualBound, ExactBinary
 from widemargin.exact.bounds import Bounds
@@ -18,6 +19,7 @@ from widemargin.exact.integers import ExactRows, Scaled
 from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
 from widemargin.exact.multinomial import ExactMultinomial
+from widemargin.exact.regression import ExactRegression
 from widemargin.exact.robust import ExactRobust
 from widemargin.exact.sparse_weights import ExactSparse
 from widemargin.exact.verdict import ExactCertificate, ExactReport
@@ -45,8 +47,8 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     Parameters
     ----------
     model : fitted estimator
-        `LinearSVC`, `LogisticRegression`, `RobustSVC`, or one of their searches, whose final fit is
-        checked; or `SequenceSVC`, on lists of sequences.
+        `LinearSVC`, `LogisticRegression`, `LinearSVR`, `RobustSVC`, or one of their searches, whose
+        final fit is checked; or `SequenceSVC`, on lists of sequences.
     X, y, sample_weight
         What it was fitted on.
 
@@ -73,6 +75,14 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     if hasattr(model, "transition_"):
         return _chains_report(model, X, y, sample_weight)
     about = _description(model)
+    judge = _regression if "epsilon" in about else _classification
+    return judge(model, about, X, y, sample_weight)
+
+
+def _classification(
+    model: Any, about: dict[str, Any], X: Any, y: Any, sample_weight: Any
+) -> ExactReport:
+    """Check the certificates of a classifier."""
     if hasattr(model, "transformer_"):
         X = model.transformer_.transform(X)
     data = TrainingSet.of(
@@ -156,16 +166,48 @@ def _chains_report(model: Any, X: Any, y: Any, sample_weight: Any) -> ExactRepor
     )
 
 
+def _regression(
+    model: Any, about: dict[str, Any], X: Any, y: Any, sample_weight: Any
+) -> ExactReport:
+    """Check the one certificate of a regression."""
+    data = TargetSet.of(
+        X,
+        y,
+        sample_weight,
+        C=float(about["C"]),
+        fit_intercept=_INTERCEPTS[about["intercept_kind"]],
+        intercept_scaling=about["intercept_scaling"],
+    )
+    _check_shape(model, data)
+    exact = ExactRegression(
+        ExactRows(data.X),
+        Scaled.of(data.target),
+        Scaled.of(data.cost),
+        about["epsilon"],
+        about["loss"].startswith("squared"),
+        data.free_intercept,
+        data.scaling,
+    )
+    primal = exact.primal(model.coef_, float(model.intercept_[0]))
+    dual = exact.dual(model.dual_coef_, primal.upper)
+    claimed = float(model.primal_[0]), float(model.dual_[0])
+    return ExactReport((ExactCertificate("regression", *claimed, primal, *dual),))
+
+
 def _check_data(model: Any, data: TrainingSet) -> None:
     """Raise an error for data that the model was not fitted on."""
-    expected = (model.coef_.shape[1], model.dual_coef_.shape[1])
+    _check_shape(model, data)
+    if not np.array_equal(model.classes_, data.classes):
+        raise ValueError("the data have other classes than the model")
+
+
+def _check_shape(model: Any, data: TrainingSet | TargetSet) -> None:
+    expected = (model.coef_.shape[-1], model.dual_coef_.shape[-1])
     if expected != (data.rows.features, data.rows.count):
         raise ValueError(
             f"the model was fitted on {expected[1]} rows of {expected[0]} features, these data "
             f"have {data.rows.count} of {data.rows.features}"
         )
-    if not np.array_equal(model.classes_, data.classes):
-        raise ValueError("the data have other classes than the model")
 
 
 def exact_binary(

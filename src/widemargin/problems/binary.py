@@ -1,9 +1,8 @@
-"""Binary problems: min ½‖w‖² + Σ c_i ℓ(y_i (w·x_i + b)), their dual, their certificate."""
+"""Binary problems: min ½‖w‖² + Σ c_i ℓ(y_i (w·x_i + b)), labels y_i = ±1."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,49 +11,18 @@ from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
-from widemargin.linalg.power_iteration import largest_eigenvalue
-from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.losses import DualSums, Loss
-from widemargin.problems.margins import Bound, OfMargins
-from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import (
-    ACCURACY,
-    ScoreError,
-    Size,
-    combination_error,
-    half_square_error,
-    upper_norm,
-)
+from widemargin.problems.linear import LinearProblem
+from widemargin.problems.losses import Loss
 from widemargin.problems.threaded import ThreadedCorner, ThreadedLoss
 
 Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryProblem(OfMargins, OnRows):
-    """A loss over labelled, weighted rows.
-
-    Attributes
-    ----------
-    rows : Rows
-        With a constant feature if the intercept is penalised.
-    y : ndarray of shape (n,)
-        Labels, −1 or +1.
-    cost : ndarray of shape (n,)
-        c_i = C · sample weight · class weight.
-    loss : Loss
-    free_intercept : bool
-        Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
-    """
+class BinaryProblem(LinearProblem):
+    """A loss over labelled, weighted rows: `y` holds the labels, −1 or +1."""
 
     kind: ClassVar[str] = "binary problems"
-    l1_ratio: ClassVar[float] = 0.0
-    """The penalty is ½‖w‖² alone; `SparseProblem` has others."""
-
-    y: Vector
-    cost: Vector
-    loss: Loss
-    free_intercept: bool
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss) -> BinaryProblem:
@@ -75,198 +43,12 @@ class BinaryProblem(OfMargins, OnRows):
             return self.core
         return ThreadedCorner(self.y, self.cost, self.loss, self.rows.threads)
 
-    def cold_point(self) -> Point:
-        """Return w = 0, b = 0, α = 0."""
-        return Point(np.zeros(self.rows.weights), 0.0, np.zeros(self.rows.count))
+    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> core.DualSweeps:
+        """Return sweeps of coordinate descent, which work on α and w in place."""
+        residual = self.residual(alpha)
+        return core.DualSweeps(self.core, self.rows.norms, alpha, w, residual, b, rho)
 
-    def rescaled(self, factor: float) -> BinaryProblem:
-        """Return the problem with all costs multiplied: another C."""
-        return replace(self, cost=factor * self.cost)
-
-    def subproblem(self, subset: NDArray[np.int64]) -> BinaryProblem:
-        """Return the problem on some examples, their costs raised to stand for all of them."""
-        cost = self.cost[subset]
-        cost *= self.cost.sum() / cost.sum()
-        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
-
-    def primal(self, w: Vector, b: float, scores: Vector) -> float:
-        """Return P for weights whose scores are known."""
-        return 0.5 * float(w @ w) + self.loss.total(self.y, self.cost, scores, b)
-
-    def primal_at(self, w: Vector, b: float) -> float:
-        """Return P at any weights and intercept, from above, rounding included."""
-        bound = self._compensated_at(w, b if self.free_intercept else 0.0)[2]
-        return bound.upper
-
-    def dual(self, alpha: Vector, combination: Vector) -> float:
-        """Return D for feasible α whose combination Σ α_i y_i x_i is known."""
-        return self.loss.dual_total(alpha, self.cost) - 0.5 * float(combination @ combination)
-
-    def estimated_dual(self, alpha: Vector, combination: Vector) -> float:
-        """Return D as `dual` does: any α in its range is feasible but for an intercept."""
-        return self.dual(alpha, combination)
-
-    def point_at(self, w: Vector, b: float) -> Point:
-        """Return the point with these weights and the dual variables that belong to them."""
-        scores = self.rows.scores(w)
-        b = b if self.free_intercept else 0.0
-        return Point(w, b, self.loss.duals(self.y, self.cost, scores, b))
-
-    @property
-    def diagonal(self) -> Vector:
-        """The squared norms of the rows: the diagonal of X Xᵀ."""
-        return self.rows.norms
-
-    def image(self, alpha: Vector) -> tuple[Vector, Vector]:
-        """Return the weights Xᵀ(yα) of dual variables, and their scores."""
-        w = self.rows.combine(alpha, self.y)
-        return w, self.rows.scores(w)
-
-    def largest_curvature(self, seed: int) -> float:
-        """Return σ₁(X)², raised by one percent."""
-        rows, ones = self.rows, np.ones(self.rows.count)
-        return 1.01 * largest_eigenvalue(
-            lambda v: rows.curvature_product(ones, v, 0.0)[0], rows.weights, seed
-        )
-
-    @cached_property
-    def scale(self) -> Size:
-        """Magnitudes of the rows."""
-        return Size(
-            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
-        )
-
-    def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
-        """Turn any point into a feasible one and compute its certificate from the data.
-
-        α is projected onto the dual's feasible set and scaled by the factor that raises D most;
-        b becomes the best intercept for w. One pass over the data, and another in compensated sums
-        where rounding would cost more than `accuracy`.
-        """
-        # 1) a feasible dual point, and everything the data have to say about (w, α)
-        alpha = self.feasible(point.alpha)
-        scores, v = self.rows.scores_and_combination(point.w, alpha, self.y)
-        # 2) dual variables at their best multiple
-        alpha, v, sums = self._scaled(alpha, v)
-        # 3) both values, and what rounding can be worth
-        b, primal = self._primal_bound(point.w, point.b, scores)
-        lost = self._lost_by_rounding(point.w, b, scores, accuracy * primal.value)
-        del scores
-        dual = self._dual_bound(sums, v, False)
-        proof = self._proof(primal, dual, sums, accuracy)
-        allowed = accuracy * abs(primal.value)
-        if proof.rounding > allowed and not primal.value - lost - dual.value > 20.0 * allowed:
-            other, primal = self._compensated_primal(point.w, b, allowed)
-            dual = self._dual_bound(sums, self.rows.compensated_combination(alpha, self.y), True)
-            better = self._proof(primal, dual, sums, accuracy)
-            if better.gap < proof.gap:
-                lost = lost if other == b else 0.0
-                b, proof = other, better
-        if lost > 0.0:
-            proof = replace(proof, rounding=proof.rounding + lost)
-        return Point(point.w, b, alpha), proof
-
-    def with_duals(self, certificate: Certificate, alpha: Vector) -> Certificate:
-        """Return a certificate with what other dual variables, in their ranges, prove."""
-        sums = self.loss.dual_sums(self.y, self.cost, alpha)
-        dual = self._dual_bound(sums, self.rows.combine(alpha, self.y), False)
-        proof = self._proof(Bound(certificate.primal, 0.0), dual, sums, ACCURACY)
-        rounding = max(certificate.rounding, proof.rounding)
-        return Certificate(certificate.primal, proof.dual, rounding)
-
-    def _scaled(self, alpha: Vector, v: Vector) -> tuple[Vector, Vector, DualSums]:
-        """Return α, its combination and its sums at the multiple that raises D most."""
-        sums, squared = self.loss.dual_sums(self.y, self.cost, alpha), float(v @ v)
-        scale = self.loss.best_scale(alpha, self.cost, sums, squared)
-        if scale != 1.0:
-            other = self.loss.clip(scale * alpha, self.cost)
-            there = self.loss.dual_sums(self.y, self.cost, other)
-            if there.value - 0.5 * scale * scale * squared > sums.value - 0.5 * squared:
-                return other, scale * v, there
-        return alpha, v, sums
-
-    def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
-        """Return the best intercept at hand and P there."""
-        squared, size = float(w @ w), self.scale
-        length = upper_norm(squared, w.size)
-        best, known = np.inf, Bound(np.inf, 0.0)
-        for candidate in self.best_intercept(scores, b):
-            at, error = self.rows.intercept_here(w, candidate)
-            # Of a second one it is enough to know that it is no better.
-            if known.value < np.inf:
-                total = self.loss.total(self.y, self.cost, scores, at)
-                if total >= known.value:
-                    continue
-            about = ScoreError.plain(size, length, at, error)
-            sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
-            best, known = candidate, self.loss_bound(sums, size, about)
-        return best, _with_weights(known, squared, w.size)
-
-    def _lost_by_rounding(self, w: Vector, b: float, scores: Vector, allowed: float) -> float:
-        """Return what P would be lower by if the intercept of the given data were not rounded.
-
-        It has its last digit where shifted columns lie, and that digit can be worth more than is
-        `allowed`.
-        """
-        if self.rows.shift is None or not self.free_intercept:
-            return 0.0
-        at = self.rows.intercept_here(w, b)[0]
-        if not allowed < abs(at - b) * sum(self.class_costs) < np.inf:
-            return 0.0
-        here, there = (self.loss.total(self.y, self.cost, scores, c) for c in (at, b))
-        return max(0.0, float(here - there))
-
-    def _compensated_primal(self, w: Vector, b: float, allowed: float) -> tuple[float, Bound]:
-        """Return P at an intercept from scores in compensated sums, and the intercept.
-
-        Where rounding costs more than is allowed, it moves so that margins at a kink are beyond it
-        by what they can be off: that can cost one side little, and spare the other the allowance.
-        """
-        scores, reach, primal = self._compensated_at(w, b)
-        if self.free_intercept and primal.allowance > allowed:
-            digit = float(np.spacing(abs(self.rows.given_intercept(w, b))))
-            worse = scores - (2.0 * reach + digit) * self.y
-            other = b + self.loss.best_intercept(self.y, self.cost, worse, 0.0)
-            if math.isfinite(other) and other != b:
-                moved = self._compensated_at(w, other)[2]
-                if moved.upper < primal.upper:
-                    return other, moved
-        return b, primal
-
-    def _compensated_at(self, w: Vector, b: float) -> tuple[Vector, float, Bound]:
-        """Return the compensated scores with the intercept, how far they can be off, and P."""
-        squared, size = float(w @ w), self.scale
-        at, low, error = self.rows.exact_intercept_here(w, b)
-        scores = self.rows.compensated_scores(w, (at, low))
-        about = ScoreError.compensated(size, upper_norm(squared, w.size), at, error)
-        spread = upper_norm(float(scores @ scores), scores.size)
-        reach = about.reach(size, spread)
-        sums = self.loss.sums(self.y, self.cost, scores, 0.0, reach)
-        bound = self.loss_bound(sums, size, about, spread)
-        return scores, reach, _with_weights(bound, squared, w.size)
-
-    def _dual_bound(self, sums: DualSums, v: Vector, compensated: bool) -> Bound:
-        """Return D, but for the residual of a free intercept."""
-        squared, size = float(v @ v), self.scale
-        own = upper_norm(squared, v.size)
-        norm = upper_norm(sums.squares, size.count)
-        off = combination_error(size, norm, compensated, own)
-        value, allowance = self.dual_term_bound(sums)
-        return Bound(value - 0.5 * squared, allowance + half_square_error(squared, size.width, off))
-
-    def _proof(self, primal: Bound, dual: Bound, sums: DualSums, accuracy: float) -> Certificate:
-        """Return the certificate, the residual of a free intercept priced."""
-        residual, upper = self.residual_of(sums), primal.value + primal.allowance
-        price = 0.0
-        if residual > 0.0:
-            norm = float(np.sqrt(2.0 * upper)) * (1.0 + 1e-6)
-            price = self.price_of(residual, norm, self.rows.frobenius)
-            if price > 0.1 * accuracy * upper:
-                longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
-                price = self.price_of(residual, norm, longest)
-        return Certificate.bounds(*primal, dual.value, dual.allowance + price)
-
-
-def _with_weights(loss: Bound, squared: float, count: int) -> Bound:
-    """Return the bound of ½‖w‖² plus losses."""
-    return Bound(0.5 * squared + loss.value, loss.allowance + half_square_error(squared, count))
+    def represents(self, subset: NDArray[np.int64]) -> bool:
+        """Whether both classes are among some examples."""
+        signs = self.y[subset]
+        return bool((signs > 0).any() and (signs < 0).any())

@@ -160,6 +160,15 @@ class Loss(ABC):
         upper = self.upper(cost)
         return clipped if upper is None else np.minimum(clipped, upper, out=clipped)
 
+    def middle(self, cost: Vector) -> Vector:
+        """Return the middle of the dual variables' ranges, where they are bounded."""
+        return 0.5 * cost
+
+    @property
+    def unit(self) -> float:
+        """The size of a change of score that counts: that from margin zero to one."""
+        return 1.0
+
     def best_scale(self, alpha: Vector, cost: Vector, sums: DualSums, squared: float) -> float:
         """Return argmax over t of Σ φ(tα) − ½ t² squared, where that has a closed form; else 1.
 

@@ -247,12 +247,12 @@ class ThreadedCorner:
             ),
         )
 
-    def hinge_mismatch(self, scores: Vector, b: float, alpha: Vector) -> float:
+    def mismatch(self, scores: Vector, b: float, alpha: Vector) -> float:
         """Return how far margins and dual variables are from belonging together."""
         return float(
             _summed(
                 self._threads,
                 self._count,
-                lambda at: self._cores[at.start].hinge_mismatch(scores[at], b, alpha[at]),
+                lambda at: self._cores[at.start].mismatch(scores[at], b, alpha[at]),
             )
         )

@@ -119,14 +119,12 @@ class DualCD:
         w = rows.combine(alpha, problem.y) if alpha.any() else np.zeros(rows.weights)
         norm = float(rows.norms.mean()) if rows.count else 1.0
         entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
-        sweeps = core.DualSweeps(
-            problem.core,
-            rows.norms,
+        free = problem.free_intercept
+        sweeps = problem.sweeps(
             alpha,
             w,
-            residual=float(alpha @ problem.y),
-            b=point.b if problem.free_intercept else 0.0,
-            rho=penalty(problem.cost, norm) if problem.free_intercept else 0.0,
+            b=point.b if free else 0.0,
+            rho=penalty(problem.cost, norm) if free else 0.0,
         )
         if warm is None:
             sweeps.ahead = _anticipation(problem, sweeps.active)
@@ -246,7 +244,7 @@ class DualCD:
         """Compute w from α; earlier points, whose w has other rounding, are no longer known."""
         problem = state.problem
         state.w[:] = problem.rows.combine(state.alpha, problem.y)
-        state.sweeps.residual = float(state.alpha @ problem.y)
+        state.sweeps.residual = problem.residual(state.alpha)
         state.drift = _ROUNDING
         state.before.known = state.older.known = False
 
@@ -264,12 +262,10 @@ class DualCD:
         Half a sweep takes away more than the square root of what a whole one does: what an example
         adds is gone right after its visit.
         """
-        dual = state.problem.loss.dual_total(state.alpha, state.problem.cost) - 0.5 * float(
-            state.w @ state.w
-        )
+        dual = state.problem.dual(state.alpha, state.w)
         state.last_gap, gap = gap, carried_forward(gap, state.last_gap, 0.8)
         state.primal = max(dual + gap, 0.0)
-        return gap / state.primal if state.primal > 0.0 else np.inf
+        return state.problem.relative(gap, state.primal)
 
 
 def _anticipation(problem: BinaryProblem, members: int) -> float:

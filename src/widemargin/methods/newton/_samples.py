@@ -62,7 +62,4 @@ def spread_sample(
     edges = np.linspace(0, problem.rows.count, size + 1).astype(np.int64)
     subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
     kept = subset[problem.cost[subset] > 0.0]
-    signs = problem.y[kept]
-    if kept.size < size // 2 or not (signs > 0).any() or not (signs < 0).any():
-        return None
-    return kept
+    return kept if kept.size >= size // 2 and problem.represents(kept) else None

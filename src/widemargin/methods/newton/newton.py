@@ -232,7 +232,7 @@ class Newton:
         `gap` is that at the costs of the steps.
         """
         whole, problem = state.whole, state.problem
-        before, state.expected_gap = state.expected_gap, abs(gap) / state.primal
+        before, state.expected_gap = state.expected_gap, problem.relative(abs(gap), state.primal)
         if problem is whole:
             state.steps_on_all += 1
             lost = state.expected_gap > max(_LOST_GAP, _LOST_RATE * before)
@@ -243,7 +243,7 @@ class Newton:
         if image is None:
             image = problem.rows.combine(alpha, problem.y)
         primal = whole.primal(state.w, state.b, state.scores)
-        state.expected_gap = abs(primal - whole.dual(alpha, image)) / primal
+        state.expected_gap = whole.relative(abs(primal - whole.dual(alpha, image)), primal)
         if solved:
             self._set_costs(state, _RAISE * state.share)
 

@@ -100,7 +100,7 @@ class ProximalNewton:
             point.b if problem.free_intercept else 0.0,
             point.alpha,
             # Wide enough for every example to be inside it at w = 0.
-            h=2.5 if warm is None else 1.0,
+            h=(2.5 if warm is None else 1.0) * problem.loss.unit,
             scores=empty,
             center=empty,
             alpha=empty,
@@ -192,7 +192,7 @@ class ProximalNewton:
     def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         problem = state.problem
-        mismatch = problem.corner.hinge_mismatch(state.scores, state.b, state.alpha)
+        mismatch = problem.corner.mismatch(state.scores, state.b, state.alpha)
         difference = state.w - state.combination
         state.primal = problem.primal(state.w, state.b, state.scores)
         gap = mismatch + 0.5 * float(difference @ difference)
@@ -203,7 +203,7 @@ class ProximalNewton:
     ) -> None:
         problem, primal = state.problem, state.primal
         if problem is state.whole:
-            state.expected_gap = max(gap, 0.0) / primal
+            state.expected_gap = problem.relative(max(gap, 0.0), primal)
             state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
             state.best_gap = min(gap, state.best_gap)
             state.finished = state.stalled_steps >= _PATIENCE
@@ -225,10 +225,10 @@ class ProximalNewton:
         # All together, after the last checkpoint, so that an interrupt finds a whole state.
         state.problem, state.scores = problem, scores
         if alpha is None:
-            state.center = 0.5 * problem.cost
+            state.center = problem.loss.middle(problem.cost)
         else:
-            within = (alpha >= 0.0).all() and (alpha <= problem.cost).all()
-            state.center = alpha if within else np.clip(alpha, 0.0, problem.cost)
+            clipped = problem.loss.clip(alpha, problem.cost)
+            state.center = alpha if np.array_equal(clipped, alpha) else clipped
         state.alpha = np.zeros(count)
         if subset is None:
             state.start_alpha = np.empty(0)  # the point has dual variables of its own from here on

@@ -1,0 +1,229 @@
+// Losses of a residual r = t - (score + b) that is free within a tube of half-width epsilon:
+//
+//   c max(0, |r| - epsilon)      dual term  t beta - epsilon |beta|                   |beta| <= c
+//   c max(0, |r| - epsilon)^2    dual term  t beta - epsilon |beta| - beta^2 / (4c)   any beta
+//
+// Which of the two is a field, not a type: the loops over rows are compiled once for both.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "losses/bounds.hpp"
+#include "losses/hinge.hpp"
+#include "losses/sums.hpp"
+
+namespace widemargin {
+
+struct Tube {
+  const double* target = nullptr;
+  const double* cost = nullptr;
+  std::int64_t count = 0;
+  double epsilon = 0.0;
+  bool squared = false;
+  double unit = 1.0;  // the largest |target|
+
+  double outside(double r) const { return std::max(0.0, std::abs(r) - epsilon); }
+  double value(double r) const {
+    const double slack = outside(r);
+    return squared ? slack * slack : slack;
+  }
+  double beta_at(std::int64_t i, double r) const {
+    const double slack = outside(r);
+    return slack == 0.0 ? 0.0 : std::copysign(squared ? 2.0 * cost[i] * slack : cost[i], r);
+  }
+  double curvature_at(std::int64_t i, double r) const {
+    return squared && std::abs(r) > epsilon ? 2.0 * cost[i] : 0.0;
+  }
+  double clip(std::int64_t i, double beta) const {
+    if (squared) return cost[i] > 0.0 ? beta : 0.0;
+    return std::clamp(beta, -cost[i], cost[i]);
+  }
+  // beta^2 / (4c), and its derivatives' factor 1 / (2c); a row without cost has no say.
+  double inverse(std::int64_t i) const {
+    return squared && cost[i] > 0.0 ? 1.0 / (2.0 * cost[i]) : 0.0;
+  }
+  double dual_term(std::int64_t i, double beta) const {
+    if (!(cost[i] > 0.0)) return 0.0;
+    return target[i] * beta - epsilon * std::abs(beta) - 0.5 * inverse(i) * beta * beta;
+  }
+};
+
+inline double tube_sum(const Tube& tube, const double* scores, double b) {
+  return sum_in_chains(tube.count, [&](std::int64_t i) {
+    return tube.cost[i] * tube.value(tube.target[i] - (scores[i] + b));
+  });
+}
+
+inline double tube_dual_sum(const Tube& tube, const double* beta) {
+  return sum_in_chains(tube.count, [&](std::int64_t i) { return tube.dual_term(i, beta[i]); });
+}
+
+// Losses, and how fast they can grow within `reach` of the residuals.
+inline LossSums tube_sums(const Tube& tube, const double* scores, double b, double reach) {
+  const TwoSums steep = two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
+    const double r = tube.target[i] - (scores[i] + b), over = std::abs(r) - tube.epsilon + reach;
+    const double slope =
+        over < 0.0 ? 0.0 : (tube.squared ? 2.0 * tube.cost[i] * over : tube.cost[i]);
+    return {slope, slope * slope};
+  });
+  return {tube_sum(tube, scores, b), steep.first, steep.second};
+}
+
+// `linear` is the sum of |beta|, `residual` that of beta.
+inline DualSums tube_dual_sums(const Tube& tube, const double* beta) {
+  DualSums sums;
+  sums.value = tube_dual_sum(tube, beta);
+  const TwoSums sizes = two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
+    const double a = std::abs(beta[i]);
+    return {a * (std::abs(tube.target[i]) + tube.epsilon) + 0.5 * tube.inverse(i) * a * a, a * a};
+  });
+  sums.size = sizes.first;
+  sums.squares = sizes.second;
+  CompensatedSum residual;
+  for (std::int64_t i = 0; i < tube.count; ++i) {
+    sums.linear += std::abs(beta[i]);
+    residual.add(beta[i]);
+  }
+  sums.residual = residual.value();
+  return sums;
+}
+
+inline void tube_terms(const Tube& tube, const double* scores, double b, double* beta,
+                       double* curvature) {
+  for (std::int64_t i = 0; i < tube.count; ++i) {
+    const double r = tube.target[i] - (scores[i] + b);
+    beta[i] = tube.beta_at(i, r);
+    curvature[i] = tube.curvature_at(i, r);
+  }
+}
+
+inline void tube_linearised_move(const Tube& tube, double* scores, double b, double* slopes,
+                                 double slope_b, double step) {
+  for (std::int64_t i = 0; i < tube.count; ++i) {
+    const double r = tube.target[i] - (scores[i] + b);
+    const double change = tube.curvature_at(i, r) * (slopes[i] + slope_b);
+    scores[i] += step * slopes[i];
+    slopes[i] = tube.beta_at(i, r) - change;
+  }
+}
+
+inline TwoSums tube_derivatives_along(const Tube& tube, const Line& line, double t) {
+  return two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
+    const double slope = line.slopes[i] + line.slope_b;
+    const double r = tube.target[i] - (line.scores[i] + line.b + t * slope);
+    return {-tube.beta_at(i, r) * slope, tube.curvature_at(i, r) * slope * slope};
+  });
+}
+
+// argmin over b. Plain: the slope climbs by c_i at both ends of a row's tube, from minus to plus
+// the sum of the costs, so the answer is a weighted quantile.
+inline double tube_best_intercept(const Tube& tube, const double* scores, double b) {
+  if (tube.squared) {
+    const auto slopes = [&](double at) {
+      SlopeSums sums;
+      for (std::int64_t i = 0; i < tube.count; ++i) {
+        const double r = tube.target[i] - (scores[i] + at), beta = tube.beta_at(i, r);
+        sums.first -= beta;
+        sums.scale += std::abs(beta);
+        sums.second += tube.curvature_at(i, r);
+      }
+      return sums;
+    };
+    return best_intercept_of(b, slopes, tube.unit);
+  }
+  std::vector<Breakpoint> points;
+  points.reserve(static_cast<std::size_t>(2 * tube.count));
+  double total = 0.0;
+  for (std::int64_t i = 0; i < tube.count; ++i) {
+    if (!(tube.cost[i] > 0.0)) continue;
+    const double place = tube.target[i] - scores[i];
+    points.push_back({place - tube.epsilon, tube.cost[i]});
+    points.push_back({place + tube.epsilon, tube.cost[i]});
+    total += tube.cost[i];
+  }
+  return points.empty() ? b : weighted_quantile(points, total);
+}
+
+// The plain loss made smooth around a dual point, as losses/proximal_hinge.hpp does it for the
+// hinge: psi_i(r) = max over |a| <= c_i of  a r - epsilon |a| - h / (2 c_i) (a - center_i)^2 .
+struct ProximalTube {
+  Examples data;  // every sign is one
+  Tube tube;
+  const double* center = nullptr;
+  double h = 1.0;
+  double widest = 1e6;
+
+  double residual(std::int64_t i, double score) const { return tube.target[i] - score; }
+  // The maximiser: a soft threshold, clipped.
+  double beta_at(std::int64_t i, double r) const {
+    const double c = tube.cost[i], rate = c / h, wide = center[i] + r * rate;
+    const double soft = std::max(0.0, std::abs(wide) - tube.epsilon * rate);
+    return std::copysign(std::min(soft, c), wide);
+  }
+  bool inside(std::int64_t i, double beta) const {
+    return beta != 0.0 && std::abs(beta) < tube.cost[i];
+  }
+};
+
+inline std::int64_t proximal_alpha(const ProximalTube& loss, const double* scores, double b,
+                                   double* beta) {
+  std::int64_t inside = 0;
+  for (std::int64_t i = 0; i < loss.tube.count; ++i) {
+    beta[i] = loss.beta_at(i, loss.residual(i, scores[i] + b));
+    inside += loss.inside(i, beta[i]);
+  }
+  return inside;
+}
+
+inline void proximal_curvature(const ProximalTube& loss, const double* beta, double* curvature) {
+  for (std::int64_t i = 0; i < loss.tube.count; ++i) {
+    curvature[i] = loss.inside(i, beta[i]) ? loss.tube.cost[i] / loss.h : 0.0;
+  }
+}
+
+inline TwoSums proximal_derivatives_along(const ProximalTube& loss, const Line& line, double t) {
+  return two_sums_in_chains(
+      loss.tube.count,
+      [&](std::int64_t i) -> TwoSums {
+        const double slope = line.slopes[i] + line.slope_b;
+        const double beta = loss.beta_at(i, loss.residual(i, line.scores[i] + line.b + t * slope));
+        return {-beta * slope, loss.inside(i, beta) ? loss.tube.cost[i] * slope * slope : 0.0};
+      },
+      loss.h);
+}
+
+inline void proximal_move(const ProximalTube& loss, double* scores, double b, double* slopes,
+                          double slope_b, double step) {
+  for (std::int64_t i = 0; i < loss.tube.count; ++i) {
+    const double c = loss.tube.cost[i];
+    const double beta = loss.beta_at(i, loss.residual(i, scores[i] + b));
+    double moved = beta;
+    if (loss.inside(i, beta)) {
+      // Beyond zero the threshold holds it.
+      moved -= c / loss.h * (slopes[i] + slope_b);
+      moved = beta > 0.0 ? std::clamp(moved, 0.0, c) : std::clamp(moved, -c, 0.0);
+    }
+    scores[i] += step * slopes[i];
+    slopes[i] = moved;
+  }
+}
+
+inline double unsmoothed(const ProximalTube& loss, const double* scores, double b) {
+  return tube_sum(loss.tube, scores, b);
+}
+
+// How far residuals and dual variables are from belonging together: with ||w - w(beta)||^2 / 2 it
+// makes up the duality gap.
+inline double mismatch(const ProximalTube& loss, const double* scores, double b,
+                       const double* beta) {
+  const Tube& tube = loss.tube;
+  return sum_in_chains(tube.count, [&](std::int64_t i) {
+    const double r = tube.target[i] - (scores[i] + b);
+    return tube.cost[i] * tube.value(r) - beta[i] * r + tube.epsilon * std::abs(beta[i]);
+  });
+}
+
+}  // namespace widemargin

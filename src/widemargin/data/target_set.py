@@ -1,0 +1,108 @@
+"""The one way from (X, numeric targets or none, weights, C, intercept) to a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.centring import centred
+from widemargin.data.rows import Rows
+from widemargin.data.training_set import check_costs, check_sample_weight
+from widemargin.data.validation import validate_rows
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetSet:
+    """Examples with numbers to predict, and costs.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+    rows : Rows
+        As in `TrainingSet`.
+    target : ndarray of shape (n,)
+        float64, as given.
+    cost : ndarray of shape (n,)
+        c_i = C · sample weight.
+    C : float
+    weight : ndarray of shape (n,), or None
+    free_intercept : bool
+    scaling : float
+        Value of the constant feature behind a penalised intercept; 0 if there is none.
+    """
+
+    X: Any
+    rows: Rows
+    target: Vector
+    cost: Vector
+    C: float
+    weight: Vector | None
+    free_intercept: bool
+    scaling: float
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool | str = False,
+        intercept_scaling: float = 1.0,
+        estimator: Any = None,
+    ) -> TargetSet:
+        """Check examples and targets, and work out the costs.
+
+        The arguments are those of `LinearSVR`; `estimator` remembers the number and the names of
+        the features, and is named in messages.
+        """
+        X, rows, y = validate_rows(estimator, X, y)
+        target = check_targets(y)
+        weight = check_sample_weight(sample_weight, rows.count)
+        cost = check_costs(np.full(rows.count, C) if weight is None else C * weight)
+        scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
+        if scaling:
+            rows = rows.with_constant(scaling)
+        free = not scaling and bool(fit_intercept)
+        if free:
+            rows = centred(X, rows)
+        return cls(X, rows, target, cost, C, weight, free, scaling)
+
+    def at(self, C: float) -> TargetSet:
+        """Return the same examples at another C."""
+        ones = np.ones(self.rows.count) if self.weight is None else self.weight
+        return replace(self, C=C, cost=check_costs(C * ones))
+
+    def take(self, subset: NDArray[np.int64]) -> TargetSet:
+        """Return some of the examples, without copying their rows; X stays whole."""
+        subset = np.ascontiguousarray(subset)
+        return replace(
+            self,
+            rows=self.rows.take(subset),
+            target=self.target[subset],
+            cost=self.cost[subset],
+            weight=None if self.weight is None else self.weight[subset],
+        )
+
+
+def check_targets(y: Any) -> Vector:
+    """Return numeric targets as float64, or raise an error."""
+    y = np.asarray(y)
+    if y.dtype.kind not in "biuf":
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("y must be numbers: these are the values to predict") from None
+    target = np.ascontiguousarray(y, dtype=np.float64)
+    if not np.isfinite(target).all():
+        raise ValueError("y contains NaN or infinity")
+    largest = float(np.abs(target).max(initial=0.0))
+    if largest > 1e100:
+        raise ValueError(f"y reaches {largest:g}, whose squares overflow; scale the targets")
+    return target
