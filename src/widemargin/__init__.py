@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.linear_svc_cv import LinearSVCCV as LinearSVCCV
     from widemargin.estimators.linear_svr import LinearSVR as LinearSVR
+    from widemargin.estimators.linear_svr_cv import LinearSVRCV as LinearSVRCV
     from widemargin.estimators.logistic_regression import LogisticRegression as LogisticRegression
     from widemargin.estimators.logistic_regression_cv import (
         LogisticRegressionCV as LogisticRegressionCV,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from widemargin.model_io.onnx import save_onnx as save_onnx
     from widemargin.model_io.own import load_model as load_model
     from widemargin.model_io.own import save_model as save_model
+    from widemargin.model_io.score_model import ScoreModel as ScoreModel
+    from widemargin.model_io.score_model import score_model_of as score_model_of
     from widemargin.model_io.sequence_model import SequenceModel as SequenceModel
     from widemargin.model_io.sequence_model import sequence_model_of as sequence_model_of
     from widemargin.problems.certificate import Certificate as Certificate
@@ -62,6 +65,7 @@ _HOMES = {
     "LinearSVC": "estimators.linear_svc",
     "LogisticRegression": "estimators.logistic_regression",
     "LinearSVR": "estimators.linear_svr",
+    "LinearSVRCV": "estimators.linear_svr_cv",
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
     "RobustSVCCV": "estimators.robust_svc_cv",
@@ -92,6 +96,8 @@ _HOMES = {
     "DataFormatError": "data.errors",
     "LinearModel": "model_io.model",
     "model_of": "model_io.model",
+    "ScoreModel": "model_io.score_model",
+    "score_model_of": "model_io.score_model",
     "save_model": "model_io.own",
     "load_model": "model_io.own",
     "SequenceModel": "model_io.sequence_model",

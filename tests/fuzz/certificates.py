@@ -61,6 +61,8 @@ def _laid_out(random: Random, name: str, data: Data) -> Data:
     if name == "structured":
         X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
         return replace(data, X=X, y=np.unique(data.y, return_inverse=True)[1])
+    if name == "regression":
+        return replace(data, y=_targets(random, data.y.size))
     if name == "search":  # every fold needs every class
         X = sp.vstack([data.X] * 2, "csr") if sp.issparse(data.X) else np.concatenate([data.X] * 2)
         weight = None if data.sample_weight is None else np.tile(data.sample_weight, 2)
@@ -73,6 +75,16 @@ def _laid_out(random: Random, name: str, data: Data) -> Data:
     if weight is not None:
         weight = np.maximum(weight[np.concatenate([[0], cuts])], 1e-12)
     return replace(data, X=np.split(X, cuts), y=np.split(data.y, cuts), sample_weight=weight)
+
+
+def _targets(random: Random, count: int) -> Any:
+    """Return targets of any scale, some far from zero, some repeated."""
+    y = random.normal(size=count) * 10.0 ** random.uniform(-8.0, 8.0)
+    if random.random() < 0.2:
+        y = np.round(y)
+    if random.random() < 0.3:
+        y = y + 2.0 ** random.integers(0, 41)
+    return y
 
 
 def case(seed: int, number: int) -> Outcome:

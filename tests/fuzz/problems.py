@@ -14,6 +14,7 @@ from widemargin import (
     KernelSVC,
     LinearSVC,
     LinearSVCCV,
+    LinearSVR,
     LogisticRegression,
     RobustSVC,
     SequenceCRF,
@@ -31,6 +32,7 @@ from widemargin.problems.kernel_pairs import KernelPairsProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.robust import RobustProblem
 from widemargin.problems.sequence import SequenceProblem
 from widemargin.problems.sparse_weights import SparseProblem
@@ -182,6 +184,17 @@ def _structured(random: Random, settings: Settings, classes: int) -> Any:
     return StructuredSVC(MulticlassModel(classes), _C(random, 3.0), solver=solver, **settings)
 
 
+def _regression(random: Random, settings: Settings, classes: int) -> Any:
+    return LinearSVR(
+        loss=str(random.choice(["epsilon_insensitive", "squared_epsilon_insensitive"])),
+        epsilon=float(random.choice([0.0, 0.0, 1e-6, 0.1, 1.0, 1e3])),
+        C=_C(random),
+        solver=_solver(random, solvers_for(RegressionProblem)),
+        **_intercept(random),
+        **settings,
+    )
+
+
 def _search(random: Random, settings: Settings, classes: int) -> Any:
     loss = str(random.choice(["hinge", "squared_hinge"]))
     return LinearSVCCV(loss, Cs=3, cv=2, **_intercept(random), **settings)
@@ -201,6 +214,7 @@ KINDS = {
     "sequence": Kind(5.0, ("sequence",), (2, 4), _sequence),
     "conditional": Kind(4.0, ("conditional",), (2, 4), _conditional, 0.1),
     "structured": Kind(2.0, ("structured",), (2, 4), _structured, 0.1),
+    "regression": Kind(10.0, ("regression",), (2, 2), _regression),
     "search": Kind(0.5, ("lanes",), (2, 3), _search),
 }
 """By the first word of a row of the campaign's table."""

@@ -190,10 +190,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
-    "problems/unpenalised_multinomial.py": {
-        "_LARGEST": "a size that the documentation promises",
-        "_BLOCK": "a buffer",
-    },
+    "problems/unpenalised_multinomial.py": {"_LARGEST": "a promised size", "_BLOCK": "a buffer"},
     "model_io/search_state.py": {"SCHEMA": "a version of a format"},
     "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
     "model_io/onnx.py": {"OPSET": "a version of a format"},
@@ -207,10 +204,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_STEPS": "a bound that keeps the loop finite",
         "_ROUNDING": "unit roundoffs",
     },
-    "problems/tube_support.py": {
-        "_TINY": "a share of the cost",
-        "_ROUNDS": "a bound that keeps the loop finite",
-    },
+    "problems/tube_support.py": {"_TINY": "a share of the cost", "_ROUNDS": "a bound on a loop"},
     "problems/unpenalised.py": {
         "_RANK": "a share of the largest eigenvalue",
         "_ROUNDING": "a share of the objective, as a square root",

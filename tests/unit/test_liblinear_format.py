@@ -90,19 +90,21 @@ MALFORMED = {
     "unknown key": (LIBLINEAR_TWO.replace("nr_class", "classes"), 2, "unknown text"),
     "twice": ("solver_type L2R_LR\n" + LIBLINEAR_TWO, 2, "solver_type occurs twice"),
     "solver": (LIBLINEAR_TWO.replace("L2R_L1LOSS", "L9"), 1, "is not a solver_type of LIBLINEAR"),
-    "regression": (
+    "labels of a regression": (
         LIBLINEAR_TWO.replace("L2R_L1LOSS_SVC_DUAL", "L2R_L2LOSS_SVR"),
-        1,
-        "models of the kind L2R_L2LOSS_SVR are not supported: only classifiers are",
+        3,
+        "a model of the type L2R_L2LOSS_SVR has no label",
     ),
-    **{
-        f"no labels in {kind}": (
-            f"solver_type {kind}\nnr_class 2\nnr_feature 1\nbias -1\nw\n1 \n",
-            1,
-            f"models of the kind {kind} are not supported: only classifiers are",
-        )
-        for kind in ("L2R_L2LOSS_SVR", "ONECLASS_SVM")
-    },
+    "one class without rho": (
+        "solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nw\n1 \n",
+        5,
+        "there is no rho before the weights",
+    ),
+    "rho": (
+        "solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nrho nan\nw\n1 \n",
+        5,
+        "rho cannot be 'nan'",
+    ),
     "one class": (LIBLINEAR_TWO.replace("nr_class 2", "nr_class 1"), 2, "at least two classes"),
     "class count": (LIBLINEAR_TWO.replace("nr_class 2", "nr_class x"), 2, "nr_class cannot be 'x'"),
     "too few labels": (LIBLINEAR_TWO.replace("3 -1", "3"), 3, "there are 1 labels, but nr_class"),

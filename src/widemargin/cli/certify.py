@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli import sequences
+from widemargin.cli import scores, sequences
 from widemargin.cli.inputs import fit_width, read_any_model, read_data
 from widemargin.cli.options import (
     INTERCEPTS,
@@ -49,6 +49,7 @@ def add_to(commands: Any) -> None:
     add = adder(parser.add_argument_group("problem (default: that of the model file)"))
     add("--loss", None, "loss function", choices=LOSSES)
     add("-C", None, "weight of the losses in the objective", **NUMBER)
+    add("--epsilon", None, "half-width of the tube of a regression", **scores.EPSILON)
     add("--multi-class", None, "multiclass rule", choices=MULTI_CLASS)
     kinds = "LIBLINEAR models with a bias are penalised"
     add("--intercept", None, kinds, choices=tuple(INTERCEPTS))
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     output = Output(options)
     model = read_any_model(options.model, ("widemargin certify MODEL DATA", options.data))
     if not isinstance(model, LinearModel):
-        return sequences.certify(options, output, model)
+        return _certify_other(options, output, model)
     data = read_data(options.data, options, model)
     model = _as_asked(model, options)
     if data.y is None:
@@ -114,6 +115,14 @@ def run(options: argparse.Namespace) -> int:
     return 0 if worst <= options.tol else 1
 
 
+def _certify_other(options: argparse.Namespace, output: Output, model: Any) -> int:
+    """Certify a model that is no classifier of rows."""
+    from widemargin.model_io import ScoreModel
+
+    other = scores.certify if isinstance(model, ScoreModel) else sequences.certify
+    return other(options, output, model)
+
+
 def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
     """Return the model, with the options in place of what its file says about the training."""
     changes: dict[str, Any] = {
@@ -125,6 +134,8 @@ def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
         "class_weight": parse_class_weight(options.class_weight, model.classes),
     }
     model = replace(model, **{name: value for name, value in changes.items() if value is not None})
+    if options.epsilon is not None:
+        raise ValueError(f"--epsilon is for regressions, and {options.model} is none")
     if model.C is None:
         raise ValueError(f"{options.model} does not contain the C it was trained with: pass -C")
     if model.intercept_kind == "none" and model.intercept.any():

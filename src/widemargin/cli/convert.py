@@ -11,8 +11,8 @@ from widemargin.cli.inputs import (
     data_format,
     format_to_write,
     model_format,
+    read_any_model,
     read_data,
-    read_model,
     write_model,
 )
 from widemargin.cli.options import (
@@ -51,6 +51,8 @@ def add_to(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read the input, write the output."""
+    from widemargin.model_io import SequenceModel
+
     output = Output(options)
     check_writable(options.output)
     kind = model_format(options.input)
@@ -60,7 +62,10 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(f"{options.input} is a model; --to must be own, liblinear or onnx")
         if target == "onnx" and find_spec("onnx") is None:
             raise ValueError("ONNX needs the package onnx: pip install 'widemargin[onnx]'")
-        write_model(read_model(options.input), options.output, target)
+        model = read_any_model(options.input)
+        if isinstance(model, SequenceModel):
+            raise ValueError(f"{options.input} is a sequence model, which has no other format")
+        write_model(model, options.output, target)
         what = f"model: {kind} to {target}"
     else:
         kind = data_format(options.input, options.data_format)

@@ -13,7 +13,7 @@ from widemargin.cli.written import expect
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from widemargin.model_io import LinearModel, SequenceModel
+    from widemargin.model_io import LinearModel, ScoreModel, SequenceModel
 
 _OWN_START = b"\x89WIDEMG\n"
 _LIBLINEAR_START = b"solver_type"
@@ -62,7 +62,9 @@ def format_to_write(path: str) -> str:
     return kind
 
 
-def read_data(path: str, options: argparse.Namespace, model: LinearModel | None = None) -> Data:
+def read_data(
+    path: str, options: argparse.Namespace, model: LinearModel | ScoreModel | None = None
+) -> Data:
     """Read a data file; with a model, select the columns that the model needs.
 
     A LIBSVM file may have fewer or more features than the model: see `fit_width`.
@@ -109,11 +111,13 @@ def read_model(path: str) -> LinearModel:
 
     model = read_any_model(path)
     if not isinstance(model, LinearModel):
-        raise ValueError(f"{path} is a sequence model: predict and certify take it")
+        raise ValueError(f"{path} is no classifier of rows: predict and certify take it")
     return model
 
 
-def read_any_model(path: str, order: tuple[str, str] | None = None) -> LinearModel | SequenceModel:
+def read_any_model(
+    path: str, order: tuple[str, str] | None = None
+) -> LinearModel | SequenceModel | ScoreModel:
     """Read a model in either format.
 
     `order` is the usage of the command and the path of its data file, so that the message can say
@@ -139,7 +143,7 @@ def read_any_model(path: str, order: tuple[str, str] | None = None) -> LinearMod
     return model
 
 
-def write_model(model: LinearModel, path: str, kind: str) -> None:
+def write_model(model: LinearModel | ScoreModel, path: str, kind: str) -> None:
     """Write a model in the format asked for."""
     from widemargin.model_io import save_liblinear, save_model, save_onnx
 

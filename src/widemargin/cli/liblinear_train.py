@@ -2,7 +2,7 @@
 
 A script moves over by changing the word ``train`` to ``widemargin train --liblinear``. What does
 not mean the same (``-e``, a bound on gradients there) is said and left at our default; what has no
-counterpart (penalties of the 1-norm, regression, one class) is an error.
+counterpart (penalties of the 1-norm, one class) is an error.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ _KINDS = {
 
 _ONE_NORM = ("5", "6")
 
+_REGRESSIONS = {
+    "11": "squared_epsilon_insensitive",
+    "12": "squared_epsilon_insensitive",
+    "13": "epsilon_insensitive",
+}
+"""Those of regressions, as losses."""
+
 
 def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return our command with its arguments, and notes for the user.
@@ -32,8 +39,10 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         What follows ``train --liblinear``.
     """
     given, files = _read(arguments)
+    if given.get("s") in _REGRESSIONS:
+        return _regression(given, files), _notes(given)
     if {"p", "n", "R"} & set(given):
-        raise ValueError("-p, -n and -R have no counterpart in widemargin train")
+        raise ValueError("-p is for -s 11, 12 and 13; -n and -R have no counterpart here")
     loss, rule = _kind(given.get("s", "1"))
     search = "C" in given or "v" in given
     ours = ["tune" if search else "train", *files, "--loss", loss, "--multi-class", rule]
@@ -49,6 +58,21 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     if "q" in given:
         ours += ["--quiet"]
     return ours, _notes(given)
+
+
+def _regression(given: dict[str, str], files: list[str]) -> list[str]:
+    """Return our command for a regression."""
+    if {"n", "R"} & set(given) or any(name[0] == "w" for name in given):
+        raise ValueError("-n, -R and -wLABEL have no meaning for a regression here")
+    search = "C" in given or "v" in given
+    ours = ["tune" if search else "train", "--task", "regression", *files]
+    ours += ["--loss", _REGRESSIONS[given["s"]], "--epsilon", given.get("p", "0.1")]
+    ours += ["--format", "liblinear", *_intercept(float(given.get("B", "-1")))]
+    if "C" not in given:
+        ours += ["--Cs" if search else "-C", given.get("c", "1")]
+    if search:
+        ours += ["--folds", given.get("v", "5"), "--scoring", "neg_mean_squared_error"]
+    return ours + ["--quiet"] * ("q" in given)
 
 
 def _intercept(bias: float) -> list[str]:
@@ -85,7 +109,7 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             raise ValueError(f"{word} is not an option of LIBLINEAR's train")
     if not 1 <= len(files) <= 2:
         raise ValueError("train --liblinear needs a data file and at most a model file")
-    for name in ("c", "e", "B", "v"):
+    for name in ("c", "e", "p", "B", "v"):
         _check_number(name, given.get(name))
     return given, files
 
@@ -100,8 +124,9 @@ def _check_number(name: str, text: str | None) -> None:
 def _kind(number: str) -> tuple[str, str]:
     if number in _ONE_NORM:
         raise ValueError(
-            f"-s {number} penalises the 1-norm, which is not supported; -s 0, 1, 2, 3, 4 and 7 are"
+            f"-s {number} penalises the 1-norm, which is not supported here; "
+            "-s 0 to 4, 7 and 11 to 13 are"
         )
     if number not in _KINDS:
-        raise ValueError(f"-s {number} is not supported; -s 0, 1, 2, 3, 4 and 7 are")
+        raise ValueError(f"-s {number} is not supported; -s 0 to 4, 7 and 11 to 13 are")
     return _KINDS[number]

@@ -17,6 +17,7 @@ from widemargin.cli import (
     demo,
     predict,
     report,
+    scores,
     sequences,
     train,
     tune,
@@ -50,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     for module in (train, tune, predict, certify, report, convert, bench, demo):
         module.add_to(commands)
-    sequences.add_to(commands)  # reached by train --task sequence
+    for module in (sequences, scores):  # reached by train --task
+        module.add_to(commands)
     return top
 
 

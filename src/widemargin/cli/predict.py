@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli import sequences
+from widemargin.cli import scores, sequences
 from widemargin.cli.inputs import check_writable, fit_width, read_any_model, read_data
 from widemargin.cli.options import add_data_options, add_output_options
 from widemargin.cli.output import Output, label_text, percent
@@ -63,13 +63,15 @@ class _Predictions:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
-    from widemargin.model_io import LinearModel
+    from widemargin.model_io import LinearModel, ScoreModel
 
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
         check_writable(options.output)
     model = read_any_model(options.model, ("widemargin predict DATA MODEL", options.data))
+    if isinstance(model, ScoreModel):
+        return scores.predict(options, output, model)
     if not isinstance(model, LinearModel):
         return sequences.predict(options, output, model)
     if options.proba and not model.gives_probabilities:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from widemargin.cli import scores
 from widemargin.cli.inputs import check_writable
 from widemargin.cli.options import (
     NUMBER,
@@ -50,6 +51,7 @@ _NOT_FOR_SEQUENCES: dict[str, Any] = {
     "intercept_scaling": None,
     "class_weight": None,
     "exact": False,
+    "epsilon": None,
 }
 """Options of ``predict`` and ``certify`` that are for other models, with their defaults."""
 
@@ -84,14 +86,16 @@ def add_to(commands: Any) -> None:
 
 
 def asked_for(words: list[str]) -> list[str]:
-    """Return the words of a command with ``train --task sequence`` as one, if that is asked for."""
-    if words[:1] != ["train"]:
-        return words
+    """Return the words with a command and its task as one, if another task is asked for."""
     for place, word in enumerate(words):
-        if word == "--task=sequence":
-            return [COMMAND, *words[1:place], *words[place + 1 :]]
-        if word == "--task" and words[place + 1 : place + 2] == ["sequence"]:
-            return [COMMAND, *words[1:place], *words[place + 2 :]]
+        task, rest = word.partition("=")[2], words[place + 1 :]
+        if word == "--task":
+            task, rest = "".join(words[place + 1 : place + 2]), words[place + 2 :]
+        elif not word.startswith("--task="):
+            continue
+        command = f"{words[0]} --task {task}"
+        if command in (COMMAND, *scores.COMMANDS):
+            return [command, *words[1:place], *rest]
     return words
 
 

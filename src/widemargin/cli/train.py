@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
     add_file_arguments(parser)
     spelling = "take the options of LIBLINEAR's train instead: -s -c -B -wLABEL -v -C -q"
     parser.add_argument("--liblinear", action="store_true", help=spelling)
-    task = "classification, or sequence: see widemargin train --task sequence --help"
+    task = "each has options of its own: see widemargin train --task TASK --help"
     adder(parser)("--task", TASKS[0], task, choices=TASKS)
     add = add_problem_options(parser)
     add("-C", 1.0, "weight of the losses in the objective", **NUMBER)

@@ -82,7 +82,7 @@ class LinearSVR(LinearRegressor):
     >>> print(model.certificate_)
     primal ..., dual ..., within ... % of the optimum
     >>> round(model.score(X, y), 2)
-    0.49
+    0.48
     """
 
     n_jobs = None

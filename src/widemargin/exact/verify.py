@@ -190,8 +190,8 @@ def _regression(
     )
     primal = exact.primal(model.coef_, float(model.intercept_[0]))
     dual = exact.dual(model.dual_coef_, primal.upper)
-    claimed = float(model.primal_[0]), float(model.dual_[0])
-    return ExactReport((ExactCertificate("regression", *claimed, primal, *dual),))
+    claimed, bound = float(model.primal_[0]), float(model.dual_[0])
+    return ExactReport((ExactCertificate("regression", claimed, bound, primal, *dual),))
 
 
 def _check_data(model: Any, data: TrainingSet) -> None:

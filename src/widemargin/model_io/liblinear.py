@@ -2,7 +2,8 @@
 
 A model of two classes has one column of weights; a positive score means the first label, any other
 score the second. One-vs-rest with k > 2 classes has k columns. With ``bias`` ≥ 0 the last row holds
-the weights of a constant feature of that value.
+the weights of a constant feature of that value. Regressions and outlier detectors have one column
+and no labels; the score of an outlier detector is taken relative to ``rho``.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
+from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.container import MAGIC
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.score_model import ScoreModel, score_model_of
 
 LOSS_OF = {
     "L2R_LR": "logistic",
@@ -32,21 +35,25 @@ LOSS_OF = {
 }
 _SPARSE = ("L1R_L2LOSS_SVC", "L1R_LR")
 """With the 1-norm of the weights as the penalty."""
-_NO_CLASSIFIER = (
-    "L2R_L2LOSS_SVR",
-    "L2R_L2LOSS_SVR_DUAL",
-    "L2R_L1LOSS_SVR_DUAL",
-    "ONECLASS_SVM",
-)
+SCORES_OF = {
+    "L2R_L2LOSS_SVR": ("regression", "squared_epsilon_insensitive"),
+    "L2R_L2LOSS_SVR_DUAL": ("regression", "squared_epsilon_insensitive"),
+    "L2R_L1LOSS_SVR_DUAL": ("regression", "epsilon_insensitive"),
+    "ONECLASS_SVM": ("one_class", "hinge"),
+}
+"""Types that are no classifiers: their kind and loss."""
 # Of several types with the same loss, the one that is named first is written.
 _TYPE_OF = {loss: kind for kind, loss in reversed(LOSS_OF.items())}
-_KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias")
+_SCORE_TYPE = {what: kind for kind, what in reversed(SCORES_OF.items())}
+_KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 
 
 PathLike = str | os.PathLike[str]
 
 
-def save_liblinear(model: LinearScores | LinearModel, path: PathLike) -> None:
+def save_liblinear(
+    model: LinearScores | LinearModel | LinearRegressor | ScoreModel, path: PathLike
+) -> None:
     """Write a model that LIBLINEAR's ``predict`` reads.
 
     An exact intercept is written as a constant feature of value 1: LIBLINEAR's format cannot say
@@ -54,10 +61,13 @@ def save_liblinear(model: LinearScores | LinearModel, path: PathLike) -> None:
 
     Parameters
     ----------
-    model : LinearModel, or a fitted LinearSVC or LogisticRegression
-        Its classes must be integers.
+    model : LinearModel, ScoreModel, or a fitted LinearSVC, LogisticRegression or LinearSVR
+        The classes of a classifier must be integers.
     path : path-like
     """
+    if isinstance(model, LinearRegressor | ScoreModel):
+        _save_scores(score_model_of(model), path)
+        return
     model = model_of(model)
     solver = _solver_type(model, path)
     labels = integer_labels(model.classes, path)
@@ -75,6 +85,22 @@ def save_liblinear(model: LinearScores | LinearModel, path: PathLike) -> None:
         file.write(f"bias {bias:.17g}\nw\n")
         line = "%.17g " * weights.shape[1] + "\n"
         file.writelines(line % tuple(row) for row in weights.tolist())
+
+
+def _save_scores(model: ScoreModel, path: PathLike) -> None:
+    """Write a regression or an outlier detector: one column of weights, no labels."""
+    solver = _SCORE_TYPE[model.kind, model.loss]
+    solver = model.solver if SCORES_OF.get(model.solver) == SCORES_OF[solver] else solver
+    weights, bias, rho = model.coef, -1.0, ""
+    if model.kind == "one_class":
+        rho = f"rho {-model.intercept:.17g}\n"
+    elif model.intercept_kind != "none" or model.intercept:
+        bias = model.intercept_scaling if model.intercept_kind == "penalised" else 1.0
+        weights = np.append(weights, model.intercept / bias)
+    with replacing(path, text=True) as file:
+        file.write(f"solver_type {solver}\nnr_class 2\nnr_feature {model.n_features}\n")
+        file.write(f"bias {bias:.17g}\n{rho}w\n")
+        file.writelines(f"{value:.17g} \n" for value in weights.tolist())
 
 
 def _solver_type(model: LinearModel, path: PathLike) -> str:
@@ -101,8 +127,8 @@ def _sparse_type(model: LinearModel, path: PathLike) -> str:
     return found
 
 
-def load_liblinear(path: PathLike) -> LinearModel:
-    """Read a classifier written by LIBLINEAR's ``train`` or by `save_liblinear`.
+def load_liblinear(path: PathLike) -> LinearModel | ScoreModel:
+    """Read a model written by LIBLINEAR's ``train`` or by `save_liblinear`.
 
     Parameters
     ----------
@@ -110,8 +136,9 @@ def load_liblinear(path: PathLike) -> LinearModel:
 
     Returns
     -------
-    LinearModel
-        With a penalised intercept if ``bias`` > 0; C and the certificate are unknown.
+    LinearModel or ScoreModel
+        A classifier, or a regression or outlier detector. With a penalised intercept if ``bias`` >
+        0; C, ε, ν and the certificate are unknown.
 
     Raises
     ------
@@ -122,9 +149,11 @@ def load_liblinear(path: PathLike) -> LinearModel:
         header = _read_header(file, path)
         block = file.read()
     solver = header.solver()
+    if solver in SCORES_OF:
+        return _scores(header, block, solver)
     labels = header.labels()
     features = header.integer("nr_feature", header.values["nr_feature"], 1)
-    bias = header.bias()
+    bias = header.number("bias")
     columns = 1 if len(labels) == 2 and solver != "MCSVM_CS" else len(labels)
     weights = _weights(block, features + (bias >= 0.0), columns, header)
     if len(labels) == 2:
@@ -142,6 +171,27 @@ def load_liblinear(path: PathLike) -> LinearModel:
         solver=solver,
         multi_class="crammer_singer" if solver == "MCSVM_CS" else "ovr",
         l1_ratio=1.0 if solver in _SPARSE else 0.0,
+    )
+
+
+def _scores(header: _Header, block: bytes, solver: str) -> ScoreModel:
+    """Return a model without labels."""
+    kind, loss = SCORES_OF[solver]
+    features = header.integer("nr_feature", header.values["nr_feature"], 1)
+    bias = header.number("bias")
+    weights = _weights(block, features + (bias >= 0.0), 1, header)[:, 0]
+    intercept = bias * float(weights[features]) if bias > 0.0 else 0.0
+    exact = kind == "one_class"
+    if exact:
+        intercept -= header.number("rho")
+    return ScoreModel(
+        kind,
+        coef=weights[:features],
+        intercept=intercept,
+        loss=loss,
+        intercept_kind="exact" if exact else "penalised" if bias > 0.0 else "none",
+        intercept_scaling=bias if bias > 0.0 else 1.0,
+        solver=solver,
     )
 
 
@@ -175,12 +225,7 @@ class _Header:
 
     def solver(self) -> str:
         solver = self.values["solver_type"]
-        if solver in _NO_CLASSIFIER:
-            raise self.fault(
-                "solver_type",
-                f"models of the kind {solver} are not supported: only classifiers are",
-            )
-        if solver not in LOSS_OF:
+        if solver not in LOSS_OF and solver not in SCORES_OF:
             raise self.fault("solver_type", f"{solver[:40]!r} is not a solver_type of LIBLINEAR")
         return solver
 
@@ -197,11 +242,23 @@ class _Header:
             raise self.fault("label", "a label occurs twice")
         return labels
 
-    def bias(self) -> float:
-        text = self.values["bias"]
+    def number(self, key: str) -> float:
+        text = self.values[key]
         if not _is_finite(text):
-            raise self.fault("bias", f"bias cannot be {text[:40]!r}")
+            raise self.fault(key, f"{key} cannot be {text[:40]!r}")
         return float(text)
+
+    def check_keys(self) -> None:
+        """Raise an error for keys that a model of this type lacks, or has too many."""
+        solver = self.values.get("solver_type", "")
+        foreign = {"label"} if solver in SCORES_OF else set()
+        if solver != "ONECLASS_SVM":
+            foreign.add("rho")
+        for key in _KEYS:
+            if key in foreign and key in self.values:
+                raise self.fault(key, f"a model of the type {solver} has no {key}")
+            if key not in foreign and key not in self.values:
+                raise self.fault(key, f"there is no {key} before the weights")
 
 
 def _read_header(file: IO[bytes], path: PathLike) -> _Header:
@@ -215,10 +272,8 @@ def _read_header(file: IO[bytes], path: PathLike) -> _Header:
         if text == "w":
             lines["w"] = line
             if "solver_type" in values:
-                header.solver()  # other kinds lack some of the keys
-            for required in _KEYS:
-                if required not in values:
-                    raise header.fault(required, f"there is no {required} before the weights")
+                header.solver()
+            header.check_keys()
             return header
         if not key and values:
             continue

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
+from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.score_model import ScoreModel, score_model_of
 
 OPSET = 15
 """Of the files; the operators need 13."""
@@ -35,7 +37,7 @@ class Graph(Protocol):
 
 
 def save_onnx(
-    model: LinearScores | LinearModel,
+    model: LinearScores | LinearModel | LinearRegressor | ScoreModel,
     path: str | os.PathLike[str],
     *,
     dtype: Any = np.float64,
@@ -44,8 +46,9 @@ def save_onnx(
 
     Its input is ``X``, of shape (n, n_features). Its outputs are ``label``, of shape (n,), 64-bit
     integers or strings; ``scores`` as `decision_function` gives them, with one column for two
-    classes; and ``probabilities``, if the loss is logistic or the model was calibrated. Needs the
-    package onnx: ``pip install 'widemargin[onnx]'``.
+    classes; and ``probabilities``, if the loss is logistic or the model was calibrated. A
+    regression has the one output ``predictions``, of shape (n,). Needs the package onnx: ``pip
+    install 'widemargin[onnx]'``.
 
     Parameters
     ----------
@@ -54,12 +57,16 @@ def save_onnx(
     dtype : {float64, float32}
         Type of the rows and of the scores. Computations are in float64 either way.
     """
-    from onnx import TensorProto, checker, helper
+    from onnx import TensorProto, helper
 
     kinds = {np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.float32): TensorProto.FLOAT}
     if np.dtype(dtype) not in kinds:
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
-    kind, model = kinds[np.dtype(dtype)], model_of(model)
+    kind = kinds[np.dtype(dtype)]
+    if isinstance(model, LinearRegressor | ScoreModel):
+        _save_regression(score_model_of(model), path, kind)
+        return
+    model = model_of(model)
     labels = onnx_labels(model.classes, path)
     graph = _Nodes()
     scores = scores_of(graph, graph.node("Cast", "X", to=TensorProto.DOUBLE), model)
@@ -77,7 +84,31 @@ def save_onnx(
         columns = model.coef.shape[0] if name == "scores" else model.classes.size
         graph.nodes.append(helper.make_node("Cast", [value], [name], to=kind))
         outputs.append(helper.make_tensor_value_info(name, kind, [None, columns]))
-    given = helper.make_tensor_value_info("X", kind, [None, model.n_features])
+    _write(graph, outputs, model.n_features, path, kind)
+
+
+def _save_regression(model: ScoreModel, path: str | os.PathLike[str], kind: int) -> None:
+    """Write a graph with the output ``predictions``, of shape (n,)."""
+    from onnx import TensorProto, helper
+
+    if model.kind != "regression":
+        raise ModelFormatError(path, "outlier detectors are not written as ONNX")
+    graph = _Nodes()
+    rows = graph.node("Cast", "X", to=TensorProto.DOUBLE)
+    product = graph.node("MatMul", rows, graph.constant(np.array(model.coef)))
+    scores = graph.node("Add", product, graph.constant(np.array(float(model.intercept))))
+    graph.nodes.append(helper.make_node("Cast", [scores], ["predictions"], to=kind))
+    output = helper.make_tensor_value_info("predictions", kind, [None])
+    _write(graph, [output], model.n_features, path, kind)
+
+
+def _write(
+    graph: _Nodes, outputs: list[Any], features: int, path: str | os.PathLike[str], kind: int
+) -> None:
+    """Write a graph with the input ``X``."""
+    from onnx import checker, helper
+
+    given = helper.make_tensor_value_info("X", kind, [None, features])
     made_graph = helper.make_graph(graph.nodes, "widemargin", [given], outputs, graph.constants)
     opset = helper.make_opsetid("", OPSET)
     whole = helper.make_model(made_graph, producer_name="widemargin", opset_imports=[opset])

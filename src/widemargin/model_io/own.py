@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.estimators.kernel_svc import KernelSVC
+from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.model_io.container import MAGIC, SCHEMA, Arrays, read_container, write_container
@@ -15,6 +16,7 @@ from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.kernel import KERNEL, kernel_contents, kernel_svc
 from widemargin.model_io.labels import classes_in, classes_out, weights_in, weights_out
 from widemargin.model_io.model import LinearModel, model_of
+from widemargin.model_io.score_model import KINDS, ScoreModel, score_model_of
 from widemargin.model_io.sequence_model import SequenceModel, sequence_model_of
 from widemargin.problems.calibration import Calibration
 
@@ -22,7 +24,13 @@ __all__ = ["MAGIC", "SCHEMA", "load_model", "save_model"]
 
 
 def save_model(
-    model: LinearScores | LinearModel | SequenceClassifier | SequenceModel | KernelSVC,
+    model: LinearScores
+    | LinearModel
+    | SequenceClassifier
+    | SequenceModel
+    | KernelSVC
+    | LinearRegressor
+    | ScoreModel,
     path: str | os.PathLike[str],
 ) -> None:
     """Write a model in the package's own format.
@@ -31,7 +39,7 @@ def save_model(
 
     Parameters
     ----------
-    model : LinearModel, SequenceModel, or a fitted estimator
+    model : LinearModel, SequenceModel, ScoreModel, or a fitted estimator
         Linear estimators, `SequenceSVC`, `SequenceCRF` and `KernelSVC`.
     path : path-like
 
@@ -52,6 +60,8 @@ def save_model(
         header, arrays = sequence_model_of(model).contents()
     elif isinstance(model, KernelSVC):
         header, arrays = kernel_contents(model, path)
+    elif isinstance(model, LinearRegressor | ScoreModel):
+        header, arrays = score_model_of(model).contents()
     else:
         header, arrays = _contents(model_of(model), path)
     write_container(path, header, arrays)
@@ -85,7 +95,9 @@ def _contents(model: LinearModel, path: str | os.PathLike[str]) -> tuple[dict[st
     return header, arrays
 
 
-def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel | KernelSVC:
+def load_model(
+    path: str | os.PathLike[str],
+) -> LinearModel | SequenceModel | ScoreModel | KernelSVC:
     """Read a model that `save_model` wrote.
 
     Parameters
@@ -94,7 +106,7 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel | Ke
 
     Returns
     -------
-    LinearModel or SequenceModel, or a fitted KernelSVC
+    LinearModel, SequenceModel or ScoreModel, or a fitted KernelSVC
 
     Raises
     ------
@@ -108,6 +120,8 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel | SequenceModel | Ke
             return SequenceModel.parse(header, arrays)
         if kind == KERNEL:
             return kernel_svc(header, arrays)
+        if kind in KINDS:
+            return ScoreModel.parse(kind, header, arrays)
         return _parse(header, arrays)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFormatError(path, f"the file's content is invalid: {error}") from error

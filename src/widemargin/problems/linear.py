@@ -60,18 +60,6 @@ class LinearProblem(OfMargins, OnRows):
         """The margin from which an example has no loss; a number, or one per example."""
         return 1.0
 
-    @property
-    def level(self) -> Any:
-        """The margin from which an example has no loss; a number, or one per example."""
-        return 1.0
-
-    @cached_property
-    def corner(self) -> Any:
-        """The compiled kernels of the rounded hinge; where rows are in blocks, on threads."""
-        if not self.rows.blocked:
-            return self.core
-        return ThreadedCorner(self.y, self.cost, self.loss, self.rows.threads)
-
     def cold_point(self) -> Point:
         """Return w = 0, b = 0, α = 0."""
         return Point(np.zeros(self.rows.weights), 0.0, np.zeros(self.rows.count))

@@ -73,5 +73,5 @@ def _on_edges(
     if problem.free_intercept:
         matrix = np.block([[matrix, np.ones((count, 1))], [np.ones((1, count)), np.zeros((1, 1))]])
         right = np.append(right, -rest.sum())
-    solution = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    solution = np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0], dtype=np.float64)
     return solution[:count], float(solution[count]) if problem.free_intercept else b

@@ -1,0 +1,363 @@
+"""Regression on the command line: ``train`` and ``tune --task regression``, and their models.
+
+`predict` writes numbers, and `certify` proves how good a regression is that LIBLINEAR has trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from widemargin.cli.inputs import check_writable, fit_width, read_data, write_model
+from widemargin.cli.options import (
+    COUNT,
+    INTERCEPTS,
+    MODEL_FORMATS,
+    NUMBER,
+    add_data_options,
+    add_output_options,
+    add_stopping_options,
+    adder,
+    job_count,
+    positive_numbers,
+)
+from widemargin.cli.output import Output
+from widemargin.cli.progress import following
+
+if TYPE_CHECKING:
+    from widemargin.cli.inputs import Data
+    from widemargin.model_io import ScoreModel
+
+TASK = "regression"
+COMMANDS = (f"train --task {TASK}", f"tune --task {TASK}")
+
+_LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
+_NOT_HERE: dict[str, Any] = {
+    "proba": False,
+    "scores": False,
+    "loss": None,
+    "multi_class": None,
+    "class_weight": None,
+    "exact": False,
+}
+"""Options of ``predict`` and ``certify`` that are for classifiers, with their defaults."""
+
+
+def _width(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number from 0 on")
+    return value
+
+
+_width.__name__ = "number"
+EPSILON: dict[str, Any] = {"type": _width, "metavar": "WIDTH"}
+
+
+def add_to(commands: Any) -> None:
+    """Add both commands to the parser."""
+    for command in COMMANDS:
+        tunes = command.startswith("tune")
+        how = "Choose C by cross-validation, then train" if tunes else "Train"
+        parser = commands.add_parser(
+            command,
+            description=f"{how} a support vector regression to a certified accuracy and write the "
+            "model. The labels of the data are the numbers to predict.",
+        )
+        parser.add_argument("data", help="training data: LIBSVM format, CSV or Parquet")
+        model = "model file to write (default: DATA.model in the working directory)"
+        parser.add_argument("model", nargs="?", help=model)
+        add = adder(parser.add_argument_group("problem"))
+        loss = "loss of a residual outside of the tube"
+        add("--loss", _LOSSES[0], loss, choices=_LOSSES)
+        width = "half-width of the tube, in the units of the labels; -p of LIBLINEAR"
+        add("--epsilon", 0.0, width, **EPSILON)
+        kinds = "exact: not penalised; penalised: a constant feature, as LIBLINEAR's -B; none"
+        add("--intercept", "exact", kinds, choices=tuple(INTERCEPTS))
+        constant = "value of the constant feature of --intercept penalised"
+        add("--intercept-scaling", 1.0, constant, metavar="VALUE", **NUMBER)
+        if tunes:
+            values = "values of C, separated by commas (default: ten from 1e-4 to 1e4)"
+            add("--Cs", None, values, type=positive_numbers, metavar="C,...")
+            add("--folds", 5, "number of folds", **COUNT)
+            add("--scoring", "r2", "a scorer of scikit-learn", metavar="NAME")
+        else:
+            add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
+        _add_solver(parser)
+        parser.set_defaults(run=train, command=command.split()[0], tunes=tunes)
+
+
+def _add_solver(parser: argparse.ArgumentParser) -> None:
+    add = adder(parser.add_argument_group("solver"))
+    gap = "relative duality gap to reach: the objective is then within this fraction of the optimum"
+    add_stopping_options(add, 1e-4, gap, None, "for a fit")
+    add("--solver", "auto", "as solver= in Python", metavar="NAME")
+    jobs = "threads over the folds (default: all cores)"
+    add("-j --jobs", None, jobs, type=job_count, metavar="COUNT")
+    add("--seed", 0, "seed of the order in which examples are visited", type=int, metavar="NUMBER")
+    adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
+    add_data_options(parser)
+    add_output_options(parser, checks=True)
+
+
+def train(options: argparse.Namespace) -> int:
+    """Read, train, write, report."""
+    from widemargin.model_io import score_model_of
+
+    output = Output(options)
+    if options.intercept_scaling != 1.0 and options.intercept != "penalised":
+        raise ValueError("--intercept-scaling needs --intercept penalised")
+    estimator = _estimator(options)
+    estimator._check_arguments()
+    path = options.model or os.path.basename(options.data) + ".model"
+    check_writable(path)
+    data = read_data(options.data, options)
+    _check_numbers(data, options.data)
+    seconds = _fit(output, options, estimator, data)
+    model = score_model_of(estimator)
+    if data.feature_names is not None:
+        model = replace(model, feature_names=tuple(data.feature_names))
+    write_model(model, path, options.format)
+    _report(output, options, estimator, data, path, seconds)
+    return 0 if model.status == "converged" else 1
+
+
+def _check_numbers(data: Data, path: str) -> None:
+    if data.y is None:
+        raise ValueError(f"{path} has no labels to train on")
+    if data.y.dtype.kind in "UO":
+        raise ValueError(f"{path} has text as labels; regression predicts numbers")
+
+
+def _estimator(options: argparse.Namespace) -> Any:
+    from widemargin.estimators.linear_svr import LinearSVR
+    from widemargin.estimators.linear_svr_cv import LinearSVRCV
+
+    settings: dict[str, Any] = {
+        "loss": options.loss,
+        "epsilon": options.epsilon,
+        "tol": options.tol,
+        "fit_intercept": INTERCEPTS[options.intercept],
+        "intercept_scaling": options.intercept_scaling,
+        "solver": options.solver,
+        "max_iter": options.max_iter,
+        "time_limit": options.time_limit,
+        "random_state": options.seed,
+    }
+    if not options.tunes:
+        return LinearSVR(C=options.C, **settings)
+    jobs = -1 if options.jobs is None else options.jobs
+    search = {"Cs": options.Cs or 10, "cv": options.folds, "scoring": options.scoring}
+    return LinearSVRCV(n_jobs=jobs, **search, **settings)
+
+
+def _fit(output: Output, options: argparse.Namespace, estimator: Any, data: Data) -> float:
+    """Train; return the seconds spent."""
+    began = time.perf_counter()
+    with following(output, options.tol) as callback, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the report says whether it converged
+        estimator.callback = callback
+        try:
+            estimator.fit(data.X, data.y)
+        except KeyboardInterrupt:
+            if not hasattr(estimator, "status_"):  # there is nothing to write
+                raise
+    estimator.callback = None
+    return time.perf_counter() - began
+
+
+def _errors(found: Any, y: Any) -> dict[str, float]:
+    """Return the mean squared error and the squared correlation, as LIBLINEAR prints them."""
+    import numpy as np
+
+    residual, spread = found - y, (y - y.mean(), found - found.mean())
+    product = float(spread[0] @ spread[0]) * float(spread[1] @ spread[1])
+    correlation = float(spread[0] @ spread[1]) ** 2 / product if product > 0.0 else np.nan
+    return {"mean_squared_error": float(np.mean(residual**2)), "squared_correlation": correlation}
+
+
+def _report(
+    output: Output,
+    options: argparse.Namespace,
+    estimator: Any,
+    data: Data,
+    path: str,
+    seconds: float,
+) -> None:
+    certificate, status = estimator.certificate_, estimator.status_[0]
+    errors = _errors(estimator.predict(data.X), data.y)
+    found = {"best_score": estimator.best_score_} if options.tunes else {}
+    output.table(
+        ("", ""),
+        [
+            ("rows", f"{data.X.shape[0]:,}"),
+            ("features", f"{data.X.shape[1]:,}"),
+            ("loss", f"{options.loss}, epsilon = {options.epsilon:g}, C = {estimator.C:g}"),
+            ("intercept", options.intercept),
+            *((f"{options.scoring}, {options.folds} folds", f"{v:.6g}") for v in found.values()),
+            ("solver", estimator.solver_),
+            ("primal", f"{certificate.primal:.10g}"),
+            ("dual", f"{certificate.dual:.10g}"),
+            ("relative gap", f"{certificate.relative_gap:.2e} (tol {options.tol:g})"),
+            *((f"training {name.replace('_', ' ')}", f"{v:.6g}") for name, v in errors.items()),
+            ("seconds reading", f"{data.seconds:.3f}"),
+            ("seconds training", f"{seconds:.3f}"),
+            ("model", f"{path} ({options.format})"),
+        ],
+        text_columns=2,
+    )
+    if status != "converged":
+        output.note(
+            f"the tolerance was not reached ({status.replace('_', ' ')}): "
+            f"gap {certificate.relative_gap:.1e}, tol {options.tol:g}"
+        )
+    output.result(
+        *("data", "format", "loss", "epsilon", "intercept", "tol"),
+        model=path,
+        C=estimator.C,
+        rows=data.X.shape[0],
+        features=data.X.shape[1],
+        solver=estimator.solver_,
+        status=status,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        relative_gap=certificate.relative_gap,
+        seconds_reading=data.seconds,
+        seconds_training=seconds,
+        **found,
+        **{f"training_{name}": value for name, value in errors.items()},
+    )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    for name, default in _NOT_HERE.items():
+        if getattr(options, name, default) != default:
+            option = name.replace("_", "-")
+            raise ValueError(f"--{option} is for classifiers, and {options.model} is none")
+
+
+def predict(options: argparse.Namespace, output: Output, model: ScoreModel) -> int:
+    """Write the predicted number of every example, one line each."""
+    from widemargin.data.replacing import replacing
+
+    _check_options(options)
+    data = read_data(options.data, options, model)
+    if data.X.shape[1] != model.n_features and not options.pad:
+        raise ValueError(
+            f"{options.data} has {data.X.shape[1]} features, the model has {model.n_features}; "
+            "--pad to take missing ones as zero and to leave out those beyond"
+        )
+    began = time.perf_counter()
+    found = model.predict(fit_width(data.X, model.n_features))
+    seconds = time.perf_counter() - began
+    # As LIBLINEAR writes numbers.
+    lines = (f"{value:.17g}\n" for value in found.tolist())
+    if options.output is not None:
+        with replacing(options.output, text=True) as file:
+            file.writelines(lines)
+    elif not options.json:
+        sys.stdout.writelines(lines)
+    known = data.y is not None and data.y.dtype.kind in "biuf"
+    scored = _errors(found, data.y) if known and model.kind == TASK else {}
+    output.table(
+        ("", ""),
+        [
+            ("rows", f"{found.size:,}"),
+            *((name.replace("_", " "), f"{value:.6g}") for name, value in scored.items()),
+            ("seconds reading", f"{data.seconds:.3f}"),
+            ("seconds predicting", f"{seconds:.3f}"),
+        ],
+        text_columns=2,
+    )
+    printed = {} if options.output is not None else {"predictions": found}
+    output.result(
+        *("data", "model", "output"),
+        rows=found.size,
+        seconds_reading=data.seconds,
+        seconds_predicting=seconds,
+        **scored,
+        **printed,
+    )
+    return 0
+
+
+def certify(options: argparse.Namespace, output: Output, model: ScoreModel) -> int:
+    """Compute the objective at the model's weights, and search for a bound on the optimum."""
+    import numpy as np
+
+    from widemargin.cli.certify import bounds_of
+    from widemargin.data.target_set import TargetSet
+    from widemargin.problems.regression import RegressionProblem
+
+    _check_options(options)
+    model = _as_asked(model, options)
+    data = read_data(options.data, options, model)
+    _check_numbers(data, options.data)
+    training = TargetSet.of(
+        fit_width(data.X, model.n_features),
+        data.y,
+        C=float(model.C or 1.0),
+        fit_intercept=INTERCEPTS[model.intercept_kind],
+        intercept_scaling=model.intercept_scaling,
+    )
+    problem = RegressionProblem.of(training, model.loss, float(model.epsilon or 0.0))
+    w, b = np.array(model.coef), 0.0
+    if training.scaling:
+        w = np.append(w, model.intercept / training.scaling)
+    elif training.free_intercept:
+        b = problem.own_intercept(w, model.intercept)
+    with following(output, options.tol) as callback:
+        finding = bounds_of(problem, w, b, options, TASK, callback)
+    if not finding.finished:
+        output.note("interrupted: these are the bounds found so far")
+    certificate = finding.certificate
+    proved = certificate.relative_gap <= options.tol
+    names = ("primal", "dual", "gap", "relative gap", "best objective found")
+    values = (
+        *(certificate.primal, certificate.dual, f"{certificate.gap:.3e}"),
+        *(f"{certificate.relative_gap:.2e}", finding.best_primal),
+    )
+    title = f"{options.model}: {model.loss}, epsilon = {model.epsilon:g}, C = {model.C:g}"
+    output.table(names, [values], title=f"{title}, intercept {model.intercept_kind}")
+    output.text(
+        f"The objective {'is' if proved else 'is not'} proven to be within {100 * options.tol:g} % "
+        f"of the optimum (relative gap {certificate.relative_gap:.2e}, tol {options.tol:g})."
+    )
+    output.result(
+        *("model", "data", "tol"),
+        loss=model.loss,
+        epsilon=model.epsilon,
+        C=model.C,
+        intercept=model.intercept_kind,
+        primal=certificate.primal,
+        dual=certificate.dual,
+        relative_gap=certificate.relative_gap,
+        best_primal=finding.best_primal,
+        certified=proved,
+    )
+    return 0 if proved else 1
+
+
+def _as_asked(model: ScoreModel, options: argparse.Namespace) -> ScoreModel:
+    """Return the model, with the options in place of what its file says about the training."""
+    if model.kind != TASK:
+        raise ValueError(f"{options.model} is an outlier detector: certify takes regressions")
+    changes = {
+        "C": options.C,
+        "epsilon": options.epsilon,
+        "intercept_kind": options.intercept,
+        "intercept_scaling": options.intercept_scaling,
+    }
+    model = replace(model, **{name: value for name, value in changes.items() if value is not None})
+    for name, option in (("C", "-C"), ("epsilon", "--epsilon")):
+        if getattr(model, name) is None:
+            raise ValueError(f"{options.model} does not say which {name} it was trained with: "
+                             f"pass {option}")  # fmt: skip
+    if model.intercept_kind == "none" and model.intercept:
+        raise ValueError("the model has an intercept: --intercept must be exact or penalised")
+    return model
