@@ -126,6 +126,7 @@ def read_any_model(
     from widemargin.model_io import (
         LinearModel,
         ModelFormatError,
+        ScoreModel,
         SequenceModel,
         load_liblinear,
         load_model,
@@ -138,7 +139,7 @@ def read_any_model(
             reason += f", but {order[1]} is; the order is: {order[0]}"
         raise ModelFormatError(path, reason)
     model = load_model(path) if kind == "own" else load_liblinear(path)
-    if not isinstance(model, LinearModel | SequenceModel):
+    if not isinstance(model, LinearModel | SequenceModel | ScoreModel):
         raise ModelFormatError(path, "this is a kernel model, which only Python reads: load_model")
     return model
 
