@@ -45,10 +45,7 @@ REASONS: dict[str, dict[str, str]] = {
         "relative to rounding, a depth as published, and bounds that keep loops finite",
     ),
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
-    "auto/prediction.py": {
-        "_FEWEST": "steps that a rate needs",
-        "_FARTHEST": "a bound that keeps logarithms finite",
-    },
+    "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},
     "auto/prices.py": {"_UNSURE": "two standard deviations of a guessed price"},
     "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",
@@ -95,10 +92,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/svmlight.py": {"_BLOCK_BYTES": "a buffer", "_LOOKED_AT_BYTES": "a buffer"},
     "data/tables.py": {"_LARGEST_TABLE": "cells of a table that nobody wants written"},
-    "data/training_set.py": {
-        "_SMALLEST_COST": "the range in which squares of costs neither overflow nor vanish",
-        "_LARGEST_COST": "the range in which squares of costs neither overflow nor vanish",
-    },
+    "data/training_set.py": dict.fromkeys(("_SMALLEST_COST", "_LARGEST_COST"), "squares in range"),
     "data/validation.py": {"_MOST_FEATURES": "the addresses that processors have"},
     "exact/balls.py": {"_PRECISION": "digits that the documentation promises"},
     "exact/rest.py": {"_MOST_WEIGHTS": "a bound on the judge's memory and time"},
@@ -191,10 +185,7 @@ REASONS: dict[str, dict[str, str]] = {
     "model_io/search_state.py": {"SCHEMA": "a version of a format"},
     "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
     "model_io/onnx.py": {"OPSET": "a version of a format"},
-    "problems/calibration.py": {
-        "_STEPS": "the paper's bound on Newton steps",
-        "_SHORTEST": "the paper's shortest step",
-    },
+    "problems/calibration.py": {"_STEPS": "the paper's bound", "_SHORTEST": "the paper's shortest"},
     "problems/support.py": {
         "_WIDEST": "a distance of margins from one",
         "_TINY": "a share of the cost",
@@ -307,8 +298,8 @@ REASONS: dict[str, dict[str, str]] = {
     "problems/norms.py": {"NORMS": "the norms 1, 2 and infinity"},
     "problems/kernel_products.py": {"_ROWS": "a buffer"},
     "problems/lane_bounds.py": {
-        "_RESCALED": "a count of roundings",
-        "_SAFE": "a factor that covers the rounding of a bound",
+        "_RESCALED": "roundings",
+        "_SAFE": "covers the rounding of a bound",
     },
     "problems/multinomial_bounds.py": {"_TERM": "a count of roundings", "_BLOCK": "a buffer"},
     "problems/multiclass_bounds.py": {"_BLOCK": "a buffer"},
@@ -330,15 +321,9 @@ REASONS: dict[str, dict[str, str]] = {
         "_FIRST_TOL": "an accuracy",
         "_LAST_TOL": "an accuracy",
     },
-    "selection/error_bounds.py": {
-        "_ROUNDING": "unit roundoffs",
-        "_MOST_HALVINGS": "a bound that keeps the loop finite",
-    },
+    "selection/error_bounds.py": {"_ROUNDING": "unit roundoffs", "_MOST_HALVINGS": "ends a loop"},
     "selection/search.py": {"Limits.max_iter": "the default of an argument"},
-    "selection/stopping.py": {
-        "LARGEST_C": "where WARM's search ends",
-        "PATIENCE": "WARM's rule",
-    },
+    "selection/stopping.py": {"LARGEST_C": "where WARM's search ends", "PATIENCE": "WARM's rule"},
 }
 """By file and name: why it is no measurement."""
 
