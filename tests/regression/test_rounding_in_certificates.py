@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from exact_judge import binary_primal
-from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC
+from widemargin import KernelSVC, LinearSVC, LogisticRegression, RobustSVC, verify_exactly
 from widemargin.data.rows import Rows
 from widemargin.exact.integers import ExactRows, Scaled
 from widemargin.exact.robust import ExactRobust
@@ -110,6 +110,15 @@ def test_robust_problems_at_radius_zero() -> None:
     """The dual was 1.0 above the primal."""
     model = quiet(RobustSVC(radius=0.0), [[1, 1e-13], [1, -1e-13]], [1, -1])
     assert 0.0 <= model.dual_[0] <= model.primal_[0] <= 1e-9
+
+
+def test_robust_problems_at_radius_zero_are_judged_at_the_point_of_the_proof() -> None:
+    """The exact checker looked for a feasible point elsewhere, with a dual value lower by 2.5e-6."""
+    X = [[-0.880314018450907], [-0.9523388679293794], [0.8615209777966851]]
+    weight = [0.13848064767995066, 6.28690562146105e-05, 56.39655116410261]
+    model = RobustSVC(class_weight="balanced", fit_intercept=False, max_iter=1, radius=0.0)
+    quiet(model, X, [-2, -5, 3], weight)
+    assert verify_exactly(model, X, [-2, -5, 3], weight)
 
 
 def test_robust_problems_with_a_row_far_out() -> None:

@@ -19,7 +19,7 @@ def gain_at_rest(
     """Return Σ α'_i for some 0 ≤ α' ≤ p near α with Σ α'_i y_i x_i = 0; 0 if none was found.
 
     α' = α − S Mᵀ (M S Mᵀ)⁻¹ M α, M with the columns y_i x_i, and a row of y_i where the intercept
-    is free; S is a diagonal of powers of two that leaves alone what has no room.
+    is free; S is the diagonal of the squares of what room there is.
     """
     dense = np.asarray(matrix.todense(), dtype=np.float64)
     dense = dense[:, np.abs(dense).max(axis=0, initial=0.0) > 0.0]
@@ -31,7 +31,7 @@ def gain_at_rest(
     M = np.stack([Scaled.of(column).values for column in dense.T]) * y
     exponent = min(alpha.exponent, weight.exponent)
     a, p = alpha.at(exponent), weight.at(exponent)
-    S = np.array([_power(min(int(x), int(q) - int(x))) for x, q in zip(a, p, strict=True)], object)
+    S = np.maximum(np.minimum(a, p - a), 0) ** 2
     spread = M * S
     solved = solved_in_integers(spread @ M.T, M @ a)
     if solved is None:
@@ -41,11 +41,6 @@ def gain_at_rest(
     if (moved < 0).any() or (moved > p * determinant).any():
         return Fraction(0)
     return dyadic(int(moved.sum()), exponent) / determinant
-
-
-def _power(room: int) -> int:
-    """Return about the square of the room, a power of two; 0 for none."""
-    return 1 << (2 * (room.bit_length() - 1)) if room > 0 else 0
 
 
 def solved_in_integers(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
