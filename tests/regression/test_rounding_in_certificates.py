@@ -113,7 +113,7 @@ def test_robust_problems_at_radius_zero() -> None:
 
 
 def test_robust_problems_at_radius_zero_are_judged_at_the_point_of_the_proof() -> None:
-    """The exact checker looked for a feasible point elsewhere, with a dual value lower by 2.5e-6."""
+    """The exact checker looked for a feasible point elsewhere, with a lower dual value."""
     X = [[-0.880314018450907], [-0.9523388679293794], [0.8615209777966851]]
     weight = [0.13848064767995066, 6.28690562146105e-05, 56.39655116410261]
     model = RobustSVC(class_weight="balanced", fit_intercept=False, max_iter=1, radius=0.0)
