@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from widemargin import SequenceCRF
+from widemargin import SequenceCRF, SequenceSVC
 
 
 def test_a_conditional_random_field_by_a_solver_of_the_hinge() -> None:
@@ -14,3 +17,20 @@ def test_a_conditional_random_field_by_a_solver_of_the_hinge() -> None:
     with pytest.raises(ValueError, match=r"'lbfgs'") as told:
         SequenceCRF(solver="block_frank_wolfe").fit(X, y)
     assert "'bmrm_qp'" not in str(told.value)
+
+
+def test_a_time_limit_inside_the_quadratic_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundle had a tangent without a share: zip() argument 2 is shorter than argument 1."""
+    from widemargin.methods.published import sequence_bmrm
+
+    def late(gram: object, offsets: object, start: object, checkpoint: Any) -> Any:
+        clock.append(1e9)
+        checkpoint()
+
+    clock = [0.0]
+    monkeypatch.setattr("widemargin.run.time.perf_counter", lambda: clock[-1])
+    monkeypatch.setattr(sequence_bmrm, "solve_simplex_qp", late)
+    X, y = [np.eye(2), np.eye(2)[::-1]], [[0, 1], [1, 0]]
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        model = SequenceSVC(solver="bmrm_qp", time_limit=1.0).fit(X, y)
+    assert model.status_ == ["time_limit"]

@@ -124,6 +124,8 @@ class Unpenalised(OnRows):
         here = self.curvature_at(scores, b)
         if here.rest > _ROUNDING * math.sqrt(primal):
             return 0.0
+        if not here.gradient.any():
+            return primal
         length = self.largest_length(here)
         u = length * here.decrement
         return primal - _shortfall(u) / length**2 if length > 0.0 and u < 1.0 else 0.0
@@ -218,7 +220,7 @@ class UnpenalisedProblem(Unpenalised):
         primal = sums.total
         above = about.allowance(size, sums.slopes, sums.squares)
         above += growth(self.rows.count + 64.0) * primal
-        bound = self.lower_bound(scores, b, primal)
+        bound = self.lower_bound(scores, at, primal)
         alpha = self.loss.duals(self.y, self.cost, scores, b)
         return Point(point.w, b, alpha), Certificate.bounds(
             primal, above, max(bound - above, 0.0), 0.0

@@ -86,7 +86,7 @@ class UnpenalisedMultinomialProblem(Unpenalised):
 
     def primal_at(self, w: Matrix, b: Vector) -> float:
         """Return P at any weights and intercepts, from above, rounding included."""
-        return self._primal(w, self.scores(w), np.asarray(b, dtype=np.float64))[1]
+        return self._primal(w, self.scores(w), self._intercepts_here(w, np.asarray(b, float)))[1]
 
     def scores(self, w: Matrix) -> Matrix:
         """Return w_j·x_i, of shape (n, k)."""
@@ -127,7 +127,8 @@ class UnpenalisedMultinomialProblem(Unpenalised):
     def largest_length(self, curvature: Curvature) -> float:
         """Return ρ: of all rows and pairs of classes, the longest (e_j − e_l) ⊗ x_i."""
         k = self.classes
-        factors = curvature.factor.reshape(k, -1, curvature.factor.shape[1])
+        side, rank = curvature.factor.shape
+        factors = curvature.factor.reshape(k, side // k, rank)
         if "dense" not in self._kept:
             self._kept["dense"] = dense_rows(self)
         rows, most = self._kept["dense"], 0.0
@@ -147,11 +148,15 @@ class UnpenalisedMultinomialProblem(Unpenalised):
         shift = lines[:, width].copy() if self.free_intercept else np.zeros(self.classes)
         return np.ascontiguousarray(lines[:, :width]), shift
 
-    def _primal(self, w: Matrix, scores: Matrix, b: Vector) -> tuple[float, float]:
-        """Return P, and P with what rounding can hide."""
-        primal = self.total(scores, b)
+    def _intercepts_here(self, w: Matrix, b: Vector) -> tuple[Vector, float]:
+        """Return what the given data's own intercepts come to on these rows, to within a bound."""
         here = [self.rows.intercept_here(v, float(c)) for v, c in zip(w, b, strict=True)]
-        at, off = np.array([h[0] for h in here]), max(h[1] for h in here)
+        return np.array([one[0] for one in here]), max(one[1] for one in here)
+
+    def _primal(self, w: Matrix, scores: Matrix, b: tuple[Vector, float]) -> tuple[float, float]:
+        """Return P, and P with what rounding can hide."""
+        at, off = b
+        primal = self.total(scores, at)
         size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
         return primal, primal + loss_error(size, self.cost, w, at, off, primal)
 
@@ -162,9 +167,9 @@ class UnpenalisedMultinomialProblem(Unpenalised):
         computed, and allows for the rounding of P alone.
         """
         b = point.b - np.mean(point.b) if self.free_intercept else np.zeros(self.classes)
-        scores = self.scores(point.w)
-        primal, above = self._primal(point.w, scores, b)
-        bound = self.lower_bound(scores, b, primal)
+        scores, here = self.scores(point.w), self._intercepts_here(point.w, b)
+        primal, above = self._primal(point.w, scores, here)
+        bound = self.lower_bound(scores, here[0], primal)
         alpha = self.cost[:, None] * self.probabilities(scores, b)
         low = max(bound - (above - primal), 0.0)
         return Point(point.w, b, alpha), Certificate.bounds(primal, above - primal, low, 0.0)

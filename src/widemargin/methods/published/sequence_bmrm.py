@@ -87,7 +87,8 @@ class SequenceBMRM:
         """Move to the minimiser of the model with one more tangent."""
         old = state.shares
         offsets = self._take(state, tangent)
-        start = np.append(old, 1.0 if old.size == 0 else 0.0)
+        # A share for every tangent, also if the limit of time ends the quadratic program.
+        start = state.shares = np.append(old, 1.0 if old.size == 0 else 0.0)
         shares = solve_simplex_qp(state.gram, offsets, start, state.problem.rows.checkpoint)
         self._settle(state, shares, offsets)
 
