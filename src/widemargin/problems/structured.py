@@ -132,6 +132,7 @@ class StructuredProblem:
         """Compute the certificate from the model's own features, losses and oracle.
 
         Where the oracle is not exact, the primal value is that of the outputs it found: no bound.
+        An exact one may compare scores in double precision.
         """
         duals, w = point.alpha.feasible(), np.asarray(point.w, dtype=np.float64)
         length = upper_norm(float(w @ w), w.size)
@@ -139,8 +140,10 @@ class StructuredProblem:
         for i in range(self.count):
             psi, loss = self.plane(i, self.worst(i, w))
             losses += self.cost[i] * max(0.0, loss - float(w @ psi))
-            reach = length * float(np.linalg.norm(psi)) + loss
-            errors += self.cost[i] * growth(2.0 * w.size + 16.0) * reach
+            # The oracle compares scores that are rounded, too: the worst output may be another one.
+            right = self.right(i)
+            sizes = float(np.linalg.norm(right)) + float(np.linalg.norm(right - psi))
+            errors += self.cost[i] * growth(8.0 * w.size + 64.0) * (length * sizes + loss)
         own = float(w @ w)
         above = errors + growth(self.count + 8.0) * losses + half_square_error(own, w.size)
         combination, linear, size = self.combine(duals)
