@@ -14,7 +14,7 @@ from tests.fuzz.judges import untrue
 from tests.fuzz.nasty import Data, Random, data_of
 from tests.fuzz.problems import KINDS
 
-from widemargin import Certificate
+from widemargin import Certificate, LogisticRegression
 
 LIMIT = 20.0
 """CPU seconds that a case may take; a fit has a limit of a fraction of a second per class."""
@@ -51,6 +51,7 @@ def draw(seed: int, number: int) -> Drawn:
     if name != "kernel pairs" and "class_weight" in model.get_params() and random.random() < 0.2:
         model.set_params(class_weight="balanced")
     loss = "" if name == "robust" else getattr(model, "loss", "")
+    loss = "logistic" if isinstance(model, LogisticRegression) else loss
     rule = getattr(model, "multi_class", "") if "joint" in name else ""
     words = (name, loss, rule, getattr(model, "solver", ""))
     return Drawn(" ".join(filter(None, words)), name, model, _laid_out(random, name, data))

@@ -326,3 +326,10 @@ def test_what_cannot_be_checked_is_refused() -> None:
         verify_exactly(model, X[:-1], y[:-1])
     with pytest.raises(ValueError, match="other classes"):
         verify_exactly(model, X, y + 1)
+
+
+def test_a_loss_far_below_every_number_takes_little_memory() -> None:
+    """log(1 + exp(−2³⁴)) has billions of bits below the point."""
+    pytest.importorskip("flint")
+    loss = EXACT_LOSSES["logistic"].total(Scaled.of([2.0**34]), Scaled.of([1.0]))
+    assert 0 <= loss.lower <= loss.upper <= Fraction(1, 1 << 4000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from widemargin.exact.bounds import Bounds
@@ -9,6 +10,9 @@ from widemargin.exact.integers import dyadic
 
 _PRECISION = 192
 """Bits of a ball."""
+
+_FINEST = -4200
+"""Exponent of the finest unit of a bound: far below any floating-point number's square."""
 
 
 class Balls:
@@ -58,7 +62,17 @@ class Balls:
         return total.log() + largest
 
     def bounds(self, ball: Any) -> Bounds:
-        """Return the ends of a ball."""
+        """Return the ends of a ball, outwards to whole multiples of 2^−4200."""
         ends = (ball.lower().man_exp(), ball.upper().man_exp())
-        lower, upper = (dyadic(int(whole), int(exponent)) for whole, exponent in ends)
-        return Bounds(lower, upper)
+        (low, low_exponent), (high, high_exponent) = ((int(m), int(e)) for m, e in ends)
+        return Bounds(_floor(low, low_exponent), -_floor(-high, high_exponent))
+
+
+def _floor(whole: int, exponent: int) -> Fraction:
+    """Return whole · 2^exponent, or the multiple of the finest unit below it.
+
+    The logistic loss at a margin of 10⁹ would take gigabytes.
+    """
+    if exponent < _FINEST:
+        whole, exponent = whole >> (_FINEST - exponent), _FINEST
+    return dyadic(whole, exponent)
