@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +11,6 @@ from widemargin.exact.integers import dyadic
 
 _PRECISION = 192
 """Bits of a ball."""
-
-_FINEST = -4200
-"""Exponent of the finest unit of a bound: far below any floating-point number's square."""
 
 
 class Balls:
@@ -62,7 +60,7 @@ class Balls:
         return total.log() + largest
 
     def bounds(self, ball: Any) -> Bounds:
-        """Return the ends of a ball, outwards to whole multiples of 2^−4200."""
+        """Return the ends of a ball, rounded outwards far below the smallest floating-point number."""
         ends = (ball.lower().man_exp(), ball.upper().man_exp())
         (low, low_exponent), (high, high_exponent) = ((int(m), int(e)) for m, e in ends)
         return Bounds(_floor(low, low_exponent), -_floor(-high, high_exponent))
@@ -73,6 +71,8 @@ def _floor(whole: int, exponent: int) -> Fraction:
 
     The logistic loss at a margin of 10⁹ would take gigabytes.
     """
-    if exponent < _FINEST:
-        whole, exponent = whole >> (_FINEST - exponent), _FINEST
+    # The square of the smallest floating-point number, and as many bits again.
+    finest = 4 * (sys.float_info.min_exp - sys.float_info.mant_dig)
+    if exponent < finest:
+        whole, exponent = whole >> (finest - exponent), finest
     return dyadic(whole, exponent)
