@@ -60,7 +60,7 @@ class Balls:
         return total.log() + largest
 
     def bounds(self, ball: Any) -> Bounds:
-        """Return the ends of a ball, rounded outwards far below the smallest floating-point number."""
+        """Return the ends of a ball, rounded outwards far below the smallest number."""
         ends = (ball.lower().man_exp(), ball.upper().man_exp())
         (low, low_exponent), (high, high_exponent) = ((int(m), int(e)) for m, e in ends)
         return Bounds(_floor(low, low_exponent), -_floor(-high, high_exponent))
