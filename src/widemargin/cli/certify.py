@@ -14,6 +14,7 @@ from widemargin.cli.options import (
     MULTI_CLASS,
     NUMBER,
     add_data_options,
+    add_disk_options,
     add_output_options,
     add_stopping_options,
     adder,
@@ -70,6 +71,7 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--exact", action="store_true", help=exact)
     add_data_options(parser)
+    add_disk_options(parser)
     add_output_options(parser, checks=True)
     parser.set_defaults(run=run)
 

@@ -71,6 +71,8 @@ def read_data(
     """
     began = time.perf_counter()
     kind = data_format(path, options.data_format)
+    if stays_on_disk(path, kind, options):
+        return _on_disk(path, kind, options)
     if kind == "svm":
         from widemargin.data.svmlight import load_svmlight
 
@@ -94,6 +96,38 @@ def read_data(
     else:
         table = read_parquet(path, columns)
     return Data(table.X, table.y, table.feature_names, time.perf_counter() - began)
+
+
+def stays_on_disk(path: str, kind: str, options: argparse.Namespace) -> bool:
+    """Whether data are read block by block: asked for, or larger than half of the memory."""
+    if not hasattr(options, "memory_limit"):
+        return False
+    if options.memory_limit is not None:
+        if kind == "csv":
+            raise ValueError(f"--memory-limit is for LIBSVM and Parquet data; {path} is CSV")
+        return True
+    from widemargin.data.disk_data import bytes_of
+
+    return kind != "csv" and os.path.isfile(path) and os.path.getsize(path) > bytes_of(None)
+
+
+def _on_disk(path: str, kind: str, options: argparse.Namespace) -> Data:
+    """Open data larger than memory; the first time they are parsed into a cache."""
+    from widemargin.cli.progress import reading
+    from widemargin.data.disk_data import DiskData
+
+    began = time.perf_counter()
+    if kind == "svm" and options.label is not None:
+        raise ValueError(f"--label is for CSV and Parquet; {path} is read as LIBSVM data")
+    with reading(path, options) as told:
+        data = DiskData(
+            path,
+            options.label,
+            memory_limit=options.memory_limit,
+            zero_based=options.index_base == "0",
+            told=told,
+        )
+    return Data(data, data.y, data.feature_names, time.perf_counter() - began)
 
 
 def model_format(path: str) -> str | None:
@@ -171,6 +205,10 @@ def fit_width(X: Any, width: int) -> Any:
     """
     import scipy.sparse as sp
 
+    from widemargin.data.disk_data import DiskData
+
+    if isinstance(X, DiskData):
+        return X.widened(width)
     if X.shape[1] == width or not sp.issparse(X):
         return X
     if X.shape[1] > width:

@@ -119,6 +119,17 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     add("--index-base", "auto", base, choices=("auto", "0", "1"))
 
 
+def add_disk_options(parser: argparse.ArgumentParser) -> None:
+    """Add the option for data larger than memory."""
+    text = (
+        "read LIBSVM or Parquet data from disk, block by block, and keep the whole process below "
+        "this, as 400MB or 8GB (default: from disk if the file is larger than half of the memory)"
+    )
+    adder(parser.add_argument_group("data larger than memory"))(
+        "--memory-limit", None, text, metavar="SIZE"
+    )
+
+
 def add_output_options(parser: argparse.ArgumentParser, *, checks: bool = False) -> None:
     """Add what all commands have, and ``--verbose`` for those that check certificates."""
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from widemargin.cli import scores, sequences
 from widemargin.cli.inputs import check_writable, fit_width, read_any_model, read_data
-from widemargin.cli.options import add_data_options, add_output_options
+from widemargin.cli.options import add_data_options, add_disk_options, add_output_options
 from widemargin.cli.output import Output, label_text, percent
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def add_to(commands: Any) -> None:
         "further ones are dropped",
     )
     add_data_options(parser)
+    add_disk_options(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
 

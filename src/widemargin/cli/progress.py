@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -41,3 +43,19 @@ def following(
             yield lambda title, record: status.update(_describe(titled(title), record))
     else:
         yield None
+
+
+@contextlib.contextmanager
+def reading(path: str, options: argparse.Namespace) -> Iterator[Callable[[int], None]]:
+    """Show a bar in bytes while data are parsed into a cache, on a terminal."""
+    quiet = getattr(options, "quiet", False) or getattr(options, "json", False)
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task(os.path.basename(path), total=os.path.getsize(path))
+        yield lambda done: progress.update(task, completed=done)

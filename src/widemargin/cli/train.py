@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.options import JOINT_RULES, NUMBER, TASKS, add_problem_options, adder
+from widemargin.cli.options import (
+    JOINT_RULES,
+    NUMBER,
+    TASKS,
+    add_disk_options,
+    add_problem_options,
+    adder,
+)
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.training import (
     add_file_arguments,
@@ -18,6 +26,7 @@ from widemargin.cli.training import (
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
+    from widemargin.estimators.checkpoints import Checkpoints
     from widemargin.estimators.linear import LinearClassifier
 
 
@@ -47,6 +56,12 @@ def add_to(commands: Any) -> None:
         jobs="threads, with --multi-class ovr",
         seed="seed of the order in which examples are visited",
     )
+    add_disk_options(parser)
+    resume = (
+        "go on from MODEL.checkpoint, which holds the weights of the last step of a run on data "
+        "larger than memory that was killed"
+    )
+    parser.add_argument("--resume", action="store_true", help=resume)
     parser.set_defaults(run=run)
 
 
@@ -58,7 +73,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"-j cannot be used with --multi-class {options.multi_class}")
     data, path = read_training_data(options)
     estimator = _estimator(options, data)
+    checkpoints = _checkpoints(options, data, path)
+    estimator._checkpoints = checkpoints
     model, seconds = fit_and_write(output, options, estimator, data, path)
+    if checkpoints is not None:
+        checkpoints.remove()
     accuracy = float((model.predict(data.X) == data.y).mean())
     _report(output, options, estimator, data, path, seconds, accuracy)
     return 0 if all(status == "converged" for status in estimator.status_) else 1
@@ -85,6 +104,22 @@ def _sparse_rows(options: argparse.Namespace, estimator: LinearClassifier) -> li
     used = int((estimator.coef_ != 0.0).any(axis=0).sum())
     ratio = "" if options.l1_ratio is None else f", l1_ratio {options.l1_ratio:g}"
     return [("penalty", f"{options.penalty}{ratio}: {used} of {estimator.coef_.shape[1]} features")]
+
+
+def _checkpoints(options: argparse.Namespace, data: Data, path: str) -> Checkpoints | None:
+    """Return where to write down every step: of runs that may take long, if anywhere."""
+    from widemargin.data.disk_data import DiskData
+    from widemargin.estimators.checkpoints import Checkpoints
+
+    resume = getattr(options, "resume", False)
+    if not (resume or isinstance(data.X, DiskData)):
+        return None
+    if options.multi_class in JOINT_RULES:
+        raise ValueError(f"--resume cannot be used with --multi-class {options.multi_class}")
+    file = f"{path}.checkpoint"
+    if resume and not os.path.exists(file):
+        raise FileNotFoundError(f"there is no {file} to go on from")
+    return Checkpoints(file, resume)
 
 
 def _report(

@@ -103,7 +103,7 @@ class DiskData(Elsewhere):
         zero_based: bool = False,
         told: Callable[[int], None] | None = None,
     ) -> None:
-        self.memory_limit = _bytes_of(memory_limit)
+        self.memory_limit = bytes_of(memory_limit)
         options = Options(label, bool(zero_based), told or (lambda done: None))
         caches = _cache_folder(cache)
         if is_files(source):
@@ -151,6 +151,13 @@ class DiskData(Elsewhere):
         """Yield the blocks as matrices; each is valid until the next one."""
         for place in range(self._file.lengths.size):
             yield self._file.matrix(place)
+
+    def widened(self, width: int) -> DiskData:
+        """Let sparse data have as many features as a model: those that are missing are zero."""
+        if self._file.sparse and self.shape[1] < width:
+            self._file.about["features"] = width
+            self.shape = self.shape[0], width
+        return self
 
     def _free(self, threads: int) -> int:
         """Return the bytes that blocks and samples may take up; raise an error if none are left."""
@@ -221,7 +228,7 @@ def _cache_folder(given: Any) -> Path:
     return Path(base) / "widemargin"
 
 
-def _bytes_of(limit: int | str | None) -> int:
+def bytes_of(limit: int | str | None) -> int:
     """Return a limit in bytes."""
     if limit is None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.validation import check_consistent
 from widemargin.estimators.calibrated import calibration_of
 from widemargin.estimators.linear import LinearClassifier
@@ -202,6 +203,8 @@ class LinearModel:
                 "the columns of X differ from those the model was trained on, or in their order: "
                 "pass X[list(model.feature_names)]"
             )
+        if isinstance(X, Elsewhere):
+            return np.concatenate([self.decision_function(block) for block in X.matrices()])
         check_consistent(X)
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         if X.shape[1] != self.n_features:

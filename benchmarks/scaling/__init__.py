@@ -1,0 +1,1 @@
+"""How fits scale with threads, disks and machines."""
