@@ -24,6 +24,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "FEWEST_ROWS", 64)
     monkeypatch.setattr(blocks, "DENSE_VALUES", 2**10)
     monkeypatch.setattr(blocks, "SPARSE_VALUES", 2**10)
+    monkeypatch.setattr(blocks, "MATRIX_ROWS", 1)
     monkeypatch.setattr(threaded, "CHUNK", 128)
 
 

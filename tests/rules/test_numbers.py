@@ -71,10 +71,11 @@ REASONS: dict[str, dict[str, str]] = {
         "_CONTROLS": "characters of ASCII",
     },
     "data/gram.py": {"Kernel.degree": "the default of an argument, as scikit-learn's"},
-    "data/blocks.py": dict.fromkeys(
-        ("DENSE_VALUES", "SPARSE_VALUES", "FEWEST_ROWS", "MOST_ROWS", "HEAD"),
-        "how rows are cut: the bits of results depend on it",
-    ),
+    "data/blocks.py": {
+        **dict.fromkeys(("DENSE_VALUES", "SPARSE_VALUES", "HEAD"), "how rows are cut: the bits"),
+        **dict.fromkeys(("FEWEST_ROWS", "MOST_ROWS"), "of results depend on it"),
+        **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS"), "the same"),
+    },
     "data/block_file.py": {"VERSION": "of a format"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
     "data/disk_data.py": dict.fromkeys(("VECTORS", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"),

@@ -25,6 +25,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "FEWEST_ROWS", 16)
     monkeypatch.setattr(blocks, "DENSE_VALUES", 256)
     monkeypatch.setattr(blocks, "SPARSE_VALUES", 128)
+    monkeypatch.setattr(blocks, "MATRIX_ROWS", 1)
     monkeypatch.setattr(threaded, "CHUNK", 64)
     monkeypatch.setattr("widemargin.data.blocked_rows.MACHINE", _Sharing())
 

@@ -26,6 +26,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(blocks, "FEWEST_ROWS", 64)
     monkeypatch.setattr(blocks, "DENSE_VALUES", 2**10)
     monkeypatch.setattr(blocks, "SPARSE_VALUES", 2**9)
+    monkeypatch.setattr(blocks, "MATRIX_ROWS", 1)
     monkeypatch.setattr(threaded, "CHUNK", 256)
     monkeypatch.setenv("WIDEMARGIN_CACHE", str(tmp_path / "cache"))
 

@@ -44,7 +44,7 @@ class BlockedRows(Rows):
     @classmethod
     def in_memory(cls, rows: Rows, threads: Threads) -> Rows:
         """Cut rows into blocks; return them as they are if that makes a single one."""
-        if rows.array is None:
+        if rows.array is None or rows._taken_from is not None:
             return rows
         blocks = LocalBlocks.of(rows.array, threads, rows._constant)
         if blocks.cuts.size <= 2:

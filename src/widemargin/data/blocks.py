@@ -29,6 +29,9 @@ DENSE_VALUES, SPARSE_VALUES = 2**20, 2**18
 FEWEST_ROWS, MOST_ROWS = 2**10, 2**16
 """Of a block."""
 
+WIDEST_MATRIX, MATRIX_ROWS = 2000, 2**7
+"""Weights up to which matrices of them are formed, and rows that cost as much as adding one up."""
+
 HEAD = 2**12
 """Rows at the beginning that tell how many values a row has."""
 
@@ -46,6 +49,10 @@ def rows_of_block(X: Any) -> int:
         head = min(HEAD, X.shape[0])
         mean = float(X.indptr[head] - X.indptr[0]) / max(1, head)
         values = SPARSE_VALUES
+        # Matrices of all weights are added up once per block; products of its rows should be most.
+        share = X.shape[1] / max(1.0, mean)
+        if X.shape[1] <= WIDEST_MATRIX:
+            values = max(values, int(mean * MATRIX_ROWS * share**2))
     else:
         mean, values = float(X.shape[1]), DENSE_VALUES
     rows = max(1, int(values / max(1.0, mean)))
@@ -234,6 +241,15 @@ class LocalBlocks:
             blocks = [rows.with_constant(constant) for rows in blocks]
         return cls(cuts, blocks.__getitem__, threads)
 
+    @classmethod
+    def of_one(cls, arrays: list[Any], constant: float, threads: Threads) -> LocalBlocks:
+        """Make a single block of matrices, or none."""
+        if not arrays:
+            return cls(np.zeros(1, dtype=np.int64), lambda _: Rows.of(np.empty((0, 0))), threads)
+        rows = Rows.of(joined(arrays))
+        rows = rows.with_constant(constant) if constant else rows
+        return cls(np.array([0, rows.count]), lambda _: rows, threads)
+
     def run(
         self,
         task: Task,
@@ -244,24 +260,30 @@ class LocalBlocks:
         shared_out: bool = True,
     ) -> tuple[Any, Any]:
         """Run a task on every block; return the numbers for all examples, and the sum."""
-        joined, tree = Joined(int(self.cuts[-1])), Tree(merge)
+        numbered, tree = Joined(int(self.cuts[-1])), Tree(merge)
 
         def work(place: int) -> None:
             begin, end = int(self.cuts[place]), int(self.cuts[place + 1])
             own = tuple(None if vector is None else vector[begin:end] for vector in over)
             numbers, total = task(self.load(place), own, shared)
             if numbers is not None:
-                joined.put(begin, end, numbers)
+                numbered.put(begin, end, numbers)
             if total is not None:
                 tree.add(place, total)
 
         self.threads.each(self.cuts.size - 1, work, checkpoint, shared_out)
-        return joined.vector, tree.total()
+        return numbered.vector, tree.total()
 
     def take(self, subset: Places) -> LocalBlocks:
         """Return some of the rows, cut where these blocks are."""
         parts, cuts, own = split_subset(self.cuts, subset)
         load = self.load
+        if subset.size <= self.cuts[1]:
+            # No more than a block: sums of many small ones would cost more than a copy.
+            pairs = zip(parts, own, strict=True)
+            copies = [load(int(part)).copied(held) for part, held in pairs]
+            constant = copies[0].constant if copies else 0.0
+            return self.of_one([rows.array for rows in copies], constant, self.threads)
         if self.in_memory:
             taken = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
             return replace(self, cuts=cuts, load=taken.__getitem__)
@@ -315,10 +337,19 @@ def sliced(X: Any, begin: int, end: int) -> Any:
     if not sp.issparse(X):
         return X[begin:end]
     first, last = int(X.indptr[begin]), int(X.indptr[end])
-    pointers = X.indptr[begin : end + 1] - X.indptr[begin]
-    return sp.csr_array(
-        (X.data[first:last], X.indices[first:last], pointers), shape=(end - begin, X.shape[1])
-    )
+    # Not by the constructor, which copies slices.
+    part = sp.csr_array((end - begin, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[first:last], X.indices[first:last]
+    part.indptr = X.indptr[begin : end + 1] - X.indptr[begin]
+    return part
+
+
+def joined(arrays: list[Any]) -> Any:
+    """Return matrices below each other."""
+    if len(arrays) == 1:
+        return arrays[0]
+    sparse = sp.issparse(arrays[0])
+    return sp.csr_array(sp.vstack(arrays, format="csr")) if sparse else np.concatenate(arrays)
 
 
 def split_subset(cuts: Places, subset: Places) -> tuple[Places, Places, list[Places]]:

@@ -180,11 +180,18 @@ class Rows:
             self._constant,
             _taken_from=(whole, subset),
             _whole=self._whole or self,
+            array=self.array,
         )
+
+    @property
+    def constant(self) -> float:
+        """Value of the constant feature, or 0."""
+        return self._constant
 
     def copied(self, subset: NDArray[np.int64]) -> Rows:
         """Copy some of the rows that `of` was given."""
-        rows = Rows.of(self.array[subset])
+        places = subset if self._taken_from is None else self._taken_from[1][subset]
+        rows = Rows.of(self.array[places])
         return rows.with_constant(self._constant) if self._constant else rows
 
     @property

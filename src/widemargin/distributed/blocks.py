@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.blocked_rows import RETURN_NUMBERS
-from widemargin.data.blocks import Places, Task, Threads, Tree, split_subset
+from widemargin.data.blocks import Blocks, LocalBlocks, Places, Task, Threads, Tree, split_subset
 from widemargin.distributed import partition as on_worker
 
 FAN_IN = 8
@@ -51,6 +51,7 @@ class DaskBlocks:
     ranges: list[tuple[int, int]]
     cuts: Places
     threads: Threads
+    constant: float = 0.0
 
     @property
     def largest_sample(self) -> int:
@@ -82,9 +83,14 @@ class DaskBlocks:
         numbers = [part for part, _ in found if part is not None]
         return (np.concatenate(numbers) if numbers else None), tree.total()
 
-    def take(self, subset: Places) -> DaskBlocks:
-        """Return some of the rows, cut where these blocks are; they stay where they are."""
+    def take(self, subset: Places) -> Blocks:
+        """Return some of the rows; they stay where they are, unless they are no more than a block.
+
+        Those come to the client.
+        """
         parts, cuts, own = split_subset(self.cuts, subset)
+        few = subset.size <= self.cuts[1]
+        change = on_worker.copied_rows if few else on_worker.taken
         partitions, ranges, done = [], [], 0
         with reaching_the_cluster():
             for future, (first, last) in zip(self.partitions, self.ranges, strict=True):
@@ -92,14 +98,17 @@ class DaskBlocks:
                 if begin == end:
                     continue
                 blocks = (parts[begin:end] - first).tolist()
-                partitions.append(self._submit(on_worker.taken, future, blocks, own[begin:end]))
+                partitions.append(self._submit(change, future, blocks, own[begin:end]))
                 ranges.append((done, done + end - begin))
                 done += end - begin
-        return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
+            if not few:
+                return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
+            arrays = self.client.gather(partitions)
+        return LocalBlocks.of_one(arrays, self.constant, self.threads)
 
     def with_constant(self, value: float) -> DaskBlocks:
         """Append a constant feature to every row."""
-        return self.mapped(on_worker.with_constant, value)
+        return replace(self.mapped(on_worker.with_constant, value), constant=value)
 
     def mapped(self, change: Callable[..., Any], *arguments: Any) -> DaskBlocks:
         """Change every partition, where it is."""

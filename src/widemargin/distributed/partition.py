@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.data.blocks import Task, Tree, cuts_of, sliced
+from widemargin.data.blocks import Task, Tree, cuts_of, joined, sliced
 from widemargin.data.centring import moved_dense
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.linalg.blas import single_thread_for_good
@@ -124,6 +124,12 @@ def taken(partition: Partition, blocks: list[int], subsets: list[Any]) -> Partit
         subsets = [before[own] for before, own in zip(old, subsets, strict=True)]
     matrices = [partition.matrices[block] for block in blocks]
     return Partition(matrices, partition.constant, partition.shift, subsets)
+
+
+def copied_rows(partition: Partition, blocks: list[int], subsets: list[Any]) -> Any:
+    """Return some rows of some blocks as one matrix, without the constant feature."""
+    pairs = zip(blocks, subsets, strict=True)
+    return joined([partition.rows(block).copied(own).array for block, own in pairs])
 
 
 def work(
