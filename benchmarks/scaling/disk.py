@@ -18,16 +18,16 @@ import numpy as np
 
 from widemargin import DiskData, LinearSVC, LogisticRegression
 
-WIDTH = 200
+WIDTH, ROWS = 1000, 4000
 
 
 def blocks(count: int) -> Iterator[tuple[Any, Any]]:
-    """Yield generated blocks of 20,000 rows, float32."""
+    """Yield generated blocks of 4,000 rows, float32."""
     random = np.random.default_rng(0)
     w = random.standard_normal(WIDTH, dtype=np.float32)
     for _ in range(count):
-        X = random.standard_normal((20_000, WIDTH), dtype=np.float32)
-        noise = 8.0 * random.standard_normal(len(X), dtype=np.float32)
+        X = random.standard_normal((ROWS, WIDTH), dtype=np.float32)
+        noise = 18.0 * random.standard_normal(len(X), dtype=np.float32)
         yield X, np.where(X @ w + noise > 0.5, 1, -1)
 
 
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tol", type=float, default=1e-4)
     options = parser.parse_args()
-    count = int(options.gigabytes * 2**30 / (20_000 * WIDTH * 4))
+    count = int(options.gigabytes * 2**30 / (ROWS * WIDTH * 4))
     began = time.perf_counter()
     data = DiskData(blocks(count), memory_limit=options.limit)
     print(f"{data}, generated and cached in {time.perf_counter() - began:.1f} s")
