@@ -224,6 +224,8 @@ class LocalBlocks:
         Whether to load a block again costs nothing.
     room : int
         Rows of a sample that may be copied into memory, if the blocks are not there.
+    source : tuple of matrix, float and ndarray or None, optional
+        In memory, what the blocks were cut from: the matrix, the constant feature, the rows taken.
     """
 
     cuts: Places
@@ -231,6 +233,7 @@ class LocalBlocks:
     threads: Threads
     in_memory: bool = True
     room: int = 0
+    source: tuple[Any, float, Places | None] | None = None
 
     @classmethod
     def of(cls, X: Any, threads: Threads, constant: float = 0.0) -> LocalBlocks:
@@ -239,7 +242,7 @@ class LocalBlocks:
         blocks = [Rows.of(sliced(X, int(b), int(e))) for b, e in itertools.pairwise(cuts)]
         if constant:
             blocks = [rows.with_constant(constant) for rows in blocks]
-        return cls(cuts, blocks.__getitem__, threads)
+        return cls(cuts, blocks.__getitem__, threads, source=(X, constant, None))
 
     @classmethod
     def of_one(cls, arrays: list[Any], constant: float, threads: Threads) -> LocalBlocks:
@@ -280,13 +283,21 @@ class LocalBlocks:
         load = self.load
         if subset.size <= self.cuts[1]:
             # No more than a block: sums of many small ones would cost more than a copy.
+            if self.source is not None:
+                X, constant, taken = self.source
+                places = subset if taken is None else taken[subset]
+                return self.of_one([X[places]] if places.size else [], constant, self.threads)
             pairs = zip(parts, own, strict=True)
             copies = [load(int(part)).copied(held) for part, held in pairs]
             constant = copies[0].constant if copies else 0.0
             return self.of_one([rows.array for rows in copies], constant, self.threads)
         if self.in_memory:
-            taken = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
-            return replace(self, cuts=cuts, load=taken.__getitem__)
+            views = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
+            source = self.source
+            if source is not None:
+                places = subset if source[2] is None else source[2][subset]
+                source = source[0], source[1], places
+            return replace(self, cuts=cuts, load=views.__getitem__, source=source)
         if subset.size > self.room:
             return replace(self, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
         copies: list[Any] = [None] * len(own)
@@ -307,7 +318,8 @@ class LocalBlocks:
         load = self.load
         if self.in_memory:
             blocks = [load(place).with_constant(value) for place in range(self.cuts.size - 1)]
-            return replace(self, load=blocks.__getitem__)
+            source = None if self.source is None else (self.source[0], value, self.source[2])
+            return replace(self, load=blocks.__getitem__, source=source)
         return replace(self, load=lambda place: load(place).with_constant(value))
 
 

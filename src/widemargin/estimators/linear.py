@@ -150,7 +150,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self.coef_ = np.ascontiguousarray(coef, dtype=precision)
         self.intercept_ = np.asarray(intercept, dtype=precision)
         self.dual_coef_ = dual
-        self.support_ = np.flatnonzero(dual.any(axis=0) if several else dual)
+        self.support_ = np.flatnonzero(dual.any(axis=0) if several else dual != 0.0)
         self.n_support_ = np.bincount(data.codes[self.support_], minlength=data.classes.size)
         self._keep_runs(names, solutions)
 
