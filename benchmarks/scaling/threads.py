@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
+    console = Console(width=100)
     table = Table("data", "loss", "None", "1 thread", f"{options.threads} threads", "speed-up")
     for name in options.data.split(","):
         X, y = data_of(name)
@@ -70,7 +71,10 @@ def main() -> None:
                 f"{two:.3f}",
                 f"{min(plain, one) / two:.2f}",
             )
-    Console(width=100).print(table)
+            console.print(
+                f"{name} {loss} {plain:.3f} {one:.3f} {two:.3f} {min(plain, one) / two:.2f}"
+            )
+    console.print(table)
 
 
 if __name__ == "__main__":

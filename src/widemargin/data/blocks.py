@@ -281,16 +281,8 @@ class LocalBlocks:
         """Return some of the rows, cut where these blocks are."""
         parts, cuts, own = split_subset(self.cuts, subset)
         load = self.load
-        if subset.size <= self.cuts[1]:
-            # No more than a block: sums of many small ones would cost more than a copy.
-            if self.source is not None:
-                X, constant, taken = self.source
-                places = subset if taken is None else taken[subset]
-                return self.of_one([X[places]] if places.size else [], constant, self.threads)
-            pairs = zip(parts, own, strict=True)
-            copies = [load(int(part)).copied(held) for part, held in pairs]
-            constant = copies[0].constant if copies else 0.0
-            return self.of_one([rows.array for rows in copies], constant, self.threads)
+        if subset.size <= self.cuts[:2][-1]:
+            return self._few(subset, parts, own)
         if self.in_memory:
             views = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
             source = self.source
@@ -307,6 +299,17 @@ class LocalBlocks:
 
         self.threads.each(len(own), copy)
         return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True)
+
+    def _few(self, subset: Places, parts: Places, own: list[Places]) -> LocalBlocks:
+        """Copy no more rows than a block has: sums of many small ones would cost more."""
+        if self.source is not None:
+            X, constant, taken = self.source
+            places = subset if taken is None else taken[subset]
+            return self.of_one([X[places]] if places.size else [], constant, self.threads)
+        pairs = zip(parts, own, strict=True)
+        copies = [self.load(int(part)).copied(held) for part, held in pairs]
+        constant = copies[0].constant if copies else 0.0
+        return self.of_one([rows.array for rows in copies], constant, self.threads)
 
     @property
     def largest_sample(self) -> int:
