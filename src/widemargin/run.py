@@ -221,8 +221,9 @@ class _Run:
 
     def _step(self) -> Status | None:
         """Advance once and decide how to go on; return why the run ends, if it does."""
+        self.state.allowed = self.limits.iterations - self.iteration
         self.method.advance(self.state)
-        self.iteration += 1
+        self.iteration += self.state.made
         if self.keep is not None:
             point = self.state.point
             self.keep(point.w, point.b)

@@ -112,8 +112,17 @@ def test_work_before_a_handover_is_counted() -> None:
     assert solution.passes == passes[-1] > passes[0]
 
 
-def test_passes_grow_with_every_step_on_the_factor_of_the_rows() -> None:
+def one_step_at_a_time(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """Let small steps cost so much that none follows another in one call."""
+    path = f"widemargin.methods.newton.{module}.small_step_work"
+    monkeypatch.setattr(path, lambda _: 2.0 * MACHINE.step)
+
+
+def test_passes_grow_with_every_step_on_the_factor_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An inner pass reads n² values, one over the data n·d; forming X Xᵀ takes n/2 passes."""
+    one_step_at_a_time(monkeypatch, "proximal_newton")
     n, d = 40, 100
     random = np.random.default_rng(0)
     X, y = random.normal(size=(n, d)), np.where(np.arange(n) % 2, 1.0, -1.0)
@@ -139,7 +148,8 @@ def test_large_costs_are_approached_from_below(count: int, weights: int, free: b
     assert solution.iterations <= 30
 
 
-def test_costs_are_full_where_steps_get_ahead() -> None:
+def test_costs_are_full_where_steps_get_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    one_step_at_a_time(monkeypatch, "newton")
     random = np.random.default_rng(3)
     X = random.normal(size=(600, 30))
     y = np.where(X[:, 0] + random.normal(size=600) > 0.0, 1.0, -1.0)
@@ -157,6 +167,7 @@ def test_a_small_step_in_one_call_is_the_same_step(
     problem = problem_of(0.1, loss, free, count=200, weights=16)
     method = ProximalNewton() if loss == "hinge" else Newton()
     module = f"widemargin.methods.newton.{method.name}"
+    one_step_at_a_time(monkeypatch, method.name)
     points = []
     for small in (True, False):
         monkeypatch.setattr(f"{module}.is_small", lambda _, small=small: small)
@@ -225,3 +236,19 @@ def test_the_start_is_the_best_multiple_of_warm_weights(loss: str, length: float
         # The line search ends where the slope is a tenth of that at zero.
         at_zero = problem.primal(0.0 * state.w, 0.0, np.zeros(problem.rows.count))
         assert primal - optimum.certificate.primal <= 0.1 * (at_zero - optimum.certificate.dual)
+
+
+@pytest.mark.parametrize("loss", ["hinge", *SMOOTH])
+def test_several_small_steps_in_one_call_are_the_same_steps(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of(0.1, loss, True, count=200, weights=16)
+    name = "proximal_newton" if loss == "hinge" else "newton"
+    together = run(problem, choice_of(name, BinaryProblem), tol=1e-6)
+    one_step_at_a_time(monkeypatch, name)
+    alone = run(problem, choice_of(name, BinaryProblem), tol=1e-6)
+    np.testing.assert_array_equal(together.w, alone.w)
+    assert together.passes == alone.passes
+    assert together.iterations == alone.iterations
+    stopped = run(problem, choice_of(name, BinaryProblem), tol=1e-12, max_iter=2)
+    assert stopped.iterations == 2

@@ -36,6 +36,7 @@ the kind's own policy. Methods and policies are imported when they are used.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -274,7 +275,11 @@ def _entry(table: dict[str, Any], kind: type[Any]) -> Any:
 
 def _load(package: str, entry: Any) -> Any:
     """Return a class, imported if the entry says where it is defined."""
-    if not isinstance(entry, str):
-        return entry
+    return _imported(package, entry) if isinstance(entry, str) else entry
+
+
+@cache
+def _imported(package: str, entry: str) -> Any:
+    """Return a class that is defined in a module of a package."""
     module, _, name = entry.partition(":")
     return getattr(import_module(f"{package}.{module}"), name)

@@ -117,5 +117,5 @@ class _Watched:
     def advance(self, state: Any) -> None:
         """Advance the method, then record."""
         self._method.advance(state)
-        self._probe.iteration += 1
+        self._probe.iteration += state.made
         self._probe.look(state, self._method.name)

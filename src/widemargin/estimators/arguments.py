@@ -25,6 +25,9 @@ def seed_of(random_state: Any) -> int:
 
 def margin_loss(name: Any) -> Loss:
     """Return the loss of a support vector machine, or raise an error for ``loss``."""
+    for loss in (SQUARED_HINGE, HINGE):
+        if loss.name == name:
+            return loss
     losses = [SQUARED_HINGE, HINGE]
     losses += [loss for loss in LOSSES.values() if loss not in (*losses, LOGISTIC)]
     for loss in losses:

@@ -33,12 +33,18 @@ class State(ABC):
         Work so far, in passes over the data.
     finished : bool
         Whether another step could not change the point.
+    allowed : int
+        Steps that the run still allows, at least one; set before each `advance`.
+    made : int
+        Steps of the last `advance`: more than one where steps are cheaper than calls.
     """
 
     active: int = 0
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
+    allowed: int = 1
+    made: int = 1
 
     @property
     @abstractmethod

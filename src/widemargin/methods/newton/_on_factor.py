@@ -35,6 +35,20 @@ class OnFactorState:
         """As in the inner method."""
         return bool(self.inner.finished)
 
+    @property
+    def made(self) -> int:
+        """As in the inner method."""
+        return int(self.inner.made)
+
+    @property
+    def allowed(self) -> int:
+        """As in the inner method."""
+        return int(self.inner.allowed)
+
+    @allowed.setter
+    def allowed(self, steps: int) -> None:
+        self.inner.allowed = steps
+
 
 class OnFactor:
     """Run a method on a problem whose rows are those of a factor."""

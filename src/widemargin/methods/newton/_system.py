@@ -221,6 +221,12 @@ def is_small(problem: BinaryProblem) -> bool:
     return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
 
 
+def small_step_work(problem: BinaryProblem) -> float:
+    """Price a step in one compiled call."""
+    size = problem.rows.size
+    return MACHINE.sweep_call + size.product(3.0) + size.gram() + work.factor(size.weights)
+
+
 def matrix_is_dear(problem: BinaryProblem) -> bool:
     """Whether forming the matrix costs much more than a product with it."""
     size = problem.rows.size

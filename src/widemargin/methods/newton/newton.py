@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.work import factor
 from widemargin.methods.base import Settings, State
 from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
 from widemargin.methods.newton._line_search import line_search
@@ -34,7 +33,12 @@ from widemargin.methods.newton._samples import (
     has_samples,
     spread_sample,
 )
-from widemargin.methods.newton._system import NewtonSystem, is_small, matrix_is_dear
+from widemargin.methods.newton._system import (
+    NewtonSystem,
+    is_small,
+    matrix_is_dear,
+    small_step_work,
+)
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Line
@@ -140,9 +144,9 @@ class Newton:
         if state.opening is not None:
             self._sweep(state, state.opening)
             return
-        problem = state.problem
+        problem, state.made = state.problem, 1
         if state.on_all and problem.loss.compiled and is_small(problem):
-            self._small_step(state)
+            self._small_steps(state)
             return
         loss, y, cost = problem.loss, problem.y, problem.cost
         problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
@@ -274,13 +278,21 @@ class Newton:
             problem.rows.forget_norms()
             self._enter_stage(state)
 
+    def _small_steps(self, state: NewtonState) -> None:
+        """Take small steps until they are worth one in Python."""
+        problem = state.problem
+        price = small_step_work(problem)
+        for made in range(min(1 + int(MACHINE.step / price), state.allowed)):
+            self._small_step(state)
+            state.made = made + 1
+            problem.meter.add(price)
+            done = state.finished or state.expected_gap <= state.settings.tol
+            if done or state.problem is not problem:
+                break
+
     def _small_step(self, state: NewtonState) -> None:
         """Take the same step in one compiled call: its arithmetic is less than the calls'."""
         problem = state.problem
-        size = problem.rows.size
-        problem.meter.add(
-            MACHINE.sweep_call + size.product(3.0) + size.gram() + factor(size.weights)
-        )
         # On copies, so that a point that was handed out stays as it was.
         w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
         report = problem.core.newton_step(problem.free_intercept, w, state.b, scores, alpha)

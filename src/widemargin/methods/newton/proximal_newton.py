@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.work import factor
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._line_search import line_search
 from widemargin.methods.newton._samples import SAMPLE_ERROR, growing_samples
-from widemargin.methods.newton._system import NewtonSystem, is_small
+from widemargin.methods.newton._system import NewtonSystem, is_small, small_step_work
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 
@@ -111,8 +110,8 @@ class ProximalNewton:
 
     def advance(self, state: ProximalNewtonState) -> None:
         """Take one Newton step on the rounded hinge; then move its centre if the step was good."""
-        problem = state.problem
-        if is_small(problem) and self._small_step(state):
+        problem, state.made = state.problem, 1
+        if is_small(problem) and self._small_steps(state):
             return
         y, rows = problem.y, problem.rows
         share = rows.count / state.whole.rows.count
@@ -167,13 +166,27 @@ class ProximalNewton:
         state.alpha = slopes
         self._recentre(state, -0.5 * at_zero)
 
+    def _small_steps(self, state: ProximalNewtonState) -> bool:
+        """Take small steps until they are worth one in Python; return False if none was taken."""
+        problem = state.problem
+        price = small_step_work(problem)
+        state.made = 0
+        while state.made < min(1 + int(MACHINE.step / price), state.allowed):
+            if not self._small_step(state):
+                break
+            state.made += 1
+            problem.meter.add(price)
+            done = state.finished or state.expected_gap <= state.settings.tol
+            if done or state.problem is not problem:
+                break
+        if state.made == 0:
+            state.made = 1
+            return False
+        return True
+
     def _small_step(self, state: ProximalNewtonState) -> bool:
         """Take the same step in one compiled call; return False if the matrix has no factor."""
         problem = state.problem
-        size = problem.rows.size
-        problem.meter.add(
-            MACHINE.sweep_call + size.product(3.0) + size.gram() + factor(size.weights)
-        )
         # On copies, so that a point that was handed out stays as it was.
         w, scores = state.w.copy(), state.scores.copy()
         alpha, combination = np.empty_like(scores), np.empty_like(w)
