@@ -222,6 +222,7 @@ class ChainSweeps {
       const std::int64_t p = pointers.data()[i], count = pointers.data()[i + 1] - p;
       Labelings& own = sweep_->cache[i];
       own.share.assign(share.data() + p, share.data() + p + count);
+      own.before = own.share;
       own.labels.assign(labels.data() + place[i], labels.data() + place[i + 1]);
       own.products.clear();
       for (std::int64_t e = 0; e < count * data.length(i); ++e) {
@@ -248,7 +249,16 @@ class ChainSweeps {
     });
   }
 
-  void set_effort(double share, int searches) { sweep_->effort = {share, searches}; }
+  void mark() { sweep_->mark(); }
+  double extrapolate(double step, MutableMatrix trial, std::int64_t begin, std::int64_t end) {
+    core_.require_all(trial);
+    require_range(begin, end, core_.data().count);
+    nb::gil_scoped_release release;
+    return core_.visit([&](const auto& rows) {
+      return sweep_->extrapolate(rows, core_.data(), step, trial.data(), begin, end);
+    });
+  }
+  void accept(double change) { sweep_->accept(change); }
   double gap() const { return sweep_->total_gap(); }
   double linear() const { return sweep_->linear; }
 
@@ -368,7 +378,10 @@ void register_structures(nb::module_& m) {
            nb::arg("share").noconvert(), nb::arg("labels").noconvert())
       .def("begin", &ChainSweeps::begin, nb::arg("seed"), nb::arg("threshold"), nb::arg("enough"))
       .def("sweep", &ChainSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
-      .def("set_effort", &ChainSweeps::set_effort, nb::arg("share"), nb::arg("searches"))
+      .def("mark", &ChainSweeps::mark)
+      .def("extrapolate", &ChainSweeps::extrapolate, nb::arg("step"), nb::arg("trial").noconvert(),
+           nb::arg("begin"), nb::arg("end"))
+      .def("accept", &ChainSweeps::accept, nb::arg("change"))
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);
   nb::class_<GibbsSweeps>(m, "GibbsSweeps")

@@ -16,12 +16,18 @@
 
 namespace widemargin {
 
-// How far a visit goes: until the gap of the sentence is this share of what it was, or after so
-// many searches for a better labeling.
-struct BlockEffort {
-  double share = 0.2;
-  int searches = 6;
-};
+// A visit ends when half of the sentence's gap is closed: all other sentences move the weights
+// before the next one, so more would be spent on scores that are about to change.
+constexpr double left_open = 0.5;
+
+// Searches for a better labeling that cost as much as reading and writing the weights of the rows
+// did, and one: no visit costs more than twice what its rows do.
+template <class Rows>
+std::int64_t searches_worth_the_rows(const Rows& rows, const ChainData& data, std::int64_t i) {
+  std::int64_t stored = 0;
+  for (std::int64_t t = data.first[i]; t < data.first[i + 1]; ++t) stored += rows.nonzeros(t);
+  return 1 + 2 * stored / std::max<std::int64_t>(1, data.length(i) * data.classes);
+}
 
 // What one visit needs, and what it proposes: new shares for the labelings of a sentence.
 class ChainBlock {
@@ -34,19 +40,19 @@ class ChainBlock {
   // `gram` holds the products of the sentence's rows; without them one step is taken.
   template <class Rows>
   void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-             const float* gram, Labelings& cache, double enough, const BlockEffort& effort) {
+             const float* gram, Labelings& cache, double enough) {
     open(rows, data, i, weights, gram, cache);
     changed = false;
     gap = curvature = 0.0;
     const double cost = data.cost[i];
     double goal = enough;
-    const int searches = gram == nullptr ? 1 : effort.searches;
-    for (int search = 0; search < searches; ++search) {
+    const std::int64_t searches = gram == nullptr ? 1 : searches_worth_the_rows(rows, data, i);
+    for (std::int64_t search = 0; search < searches; ++search) {
       const double best = viterbi(scores(), table_.data(), found_.data()) - right();
       const double left = cost * (std::max(best, 0.0) - mean());
       if (search == 0) {
         gap = std::max(left, 0.0);
-        goal = std::max(enough, effort.share * left);
+        goal = std::max(enough, left_open * left);
       }
       if (!(left > goal)) break;
       add(data, gram, cache);

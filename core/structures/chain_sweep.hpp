@@ -50,7 +50,7 @@ class ChainSweep {
       const std::int64_t* chosen = order_.data() + next_;
       team.run(count, [&](std::int64_t k, int) {
         const std::int64_t i = chosen[k];
-        blocks_[k].solve(rows, data, i, weights, gram.of(i), cache[i], enough_, effort);
+        blocks_[k].solve(rows, data, i, weights, gram.of(i), cache[i], enough_);
       });
       bool moved = false;
       for (std::int64_t k = 0; k < count; ++k) {
@@ -67,7 +67,49 @@ class ChainSweep {
 
   double total_gap() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
-  BlockEffort effort;
+  // Remembers the shares, as the point that `extrapolate` looks back to.
+  void mark() {
+    for (Labelings& own : cache) own.before = own.share;
+  }
+
+  // Goes on along the change of the shares since the mark, `step` times as far, for the sentences
+  // [begin, end). Shares that leave the simplex are brought back, and `trial`, the weights as if
+  // none did, is corrected. The shares are kept aside until they are accepted. Returns the change
+  // of the linear part of the dual objective.
+  template <class Rows>
+  double extrapolate(const Rows& rows, const ChainData& data, double step, double* trial,
+                     std::int64_t begin, std::int64_t end) {
+    double change = 0.0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      Labelings& own = cache[i];
+      const std::int64_t count = own.count();
+      line_.resize(static_cast<std::size_t>(count));
+      double sum = 0.0;
+      bool moved = false, outside = false;
+      for (std::int64_t j = 0; j < count; ++j) {
+        const double free = own.share[j] + step * (own.share[j] - own.before[j]);
+        moved |= own.share[j] != own.before[j];
+        outside |= free < 0.0;
+        line_[j] = free;
+        own.before[j] = std::max(free, 0.0);
+        sum += own.before[j];
+      }
+      if (!moved) continue;
+      if (sum > 1.0) {
+        outside = true;
+        for (double& share : own.before) share /= sum;
+      }
+      change += collect(data, i, own.share, own.before);
+      if (!outside) continue;
+      collect(data, i, line_, own.before);
+      add_change(rows, data, i, 1.0, trial);
+    }
+    return change;
+  }
+  void accept(double change) {
+    for (Labelings& own : cache) own.share = own.before;
+    linear += change;
+  }
 
  private:
   std::int64_t batch_, next_ = 0;
@@ -82,7 +124,7 @@ class ChainSweep {
              bool stale, double* weights) {
     const std::int64_t stride = data.stride(), first = data.first[i];
     Labelings& own = cache[i];
-    const double mistakes = collect(data, i, block);
+    const double mistakes = collect(data, i, own.share, block.proposal);
     double step = 1.0;
     if (stale) {
       double slope = mistakes;
@@ -101,19 +143,28 @@ class ChainSweep {
       own.share[j] = step == 1.0 ? block.proposal[j] : std::max(moved, 0.0);
     }
     linear += step * mistakes;
-    for (const std::int64_t t : touched_) {
-      double* change = change_.data() + t * stride;
-      for (std::int64_t a = 0; a < stride; ++a) change[a] *= step;
-      class_axpy(rows, first + t, change, weights, stride);
-    }
-    double* edges = data.edges(weights);
-    for (std::int64_t e = 0; e < data.lines() * stride; ++e) edges[e] += step * edge_change_[e];
+    add_change(rows, data, i, step, weights);
     return true;
   }
 
-  // Collects the change of the weights: a line of classes for each row whose labels change share,
-  // and the lines of transitions. Returns the change of c_i times the mean cost.
-  double collect(const ChainData& data, std::int64_t i, const ChainBlock& block) {
+  template <class Rows>
+  void add_change(const Rows& rows, const ChainData& data, std::int64_t i, double step,
+                  double* weights) {
+    const std::int64_t stride = data.stride();
+    for (const std::int64_t t : touched_) {
+      double* change = change_.data() + t * stride;
+      for (std::int64_t a = 0; a < stride; ++a) change[a] *= step;
+      class_axpy(rows, data.first[i] + t, change, weights, stride);
+    }
+    double* edges = data.edges(weights);
+    for (std::int64_t e = 0; e < data.lines() * stride; ++e) edges[e] += step * edge_change_[e];
+  }
+
+  // Collects the change of the weights as shares go from one vector to another: a line of classes
+  // for each row whose labels change share, and the lines of transitions. Returns the change of c_i
+  // times the mean cost.
+  double collect(const ChainData& data, std::int64_t i, const std::vector<double>& from,
+                 const std::vector<double>& to) {
     const std::int64_t length = data.length(i), stride = data.stride(), k = data.classes;
     const Labelings& own = cache[i];
     const std::int32_t* right = data.labels(i);
@@ -121,7 +172,7 @@ class ChainSweep {
     edge_change_.assign(static_cast<std::size_t>(data.lines() * stride), 0.0);
     double mistakes = 0.0;
     for (std::int64_t j = 0; j < own.count(); ++j) {
-      const double amount = data.cost[i] * (block.proposal[j] - own.share[j]);
+      const double amount = data.cost[i] * (to[j] - from[j]);
       if (amount == 0.0) continue;
       const ShortLabel* y = own.labeling(j, length);
       for (std::int64_t t = 0; t < length; ++t) {

@@ -15,6 +15,7 @@ using ShortLabel = std::uint16_t;
 // triangle, if they are.
 struct Labelings {
   std::vector<double> share;
+  std::vector<double> before;      // shares at the last mark; see ChainSweep::mark
   std::vector<ShortLabel> labels;  // one labeling after the other
   std::vector<double> products;    // line j: with the labelings 0 ... j
 
@@ -36,25 +37,28 @@ struct Labelings {
   }
   void add(const ShortLabel* y, std::int64_t length) {
     share.push_back(0.0);
+    before.push_back(0.0);
     labels.insert(labels.end(), y, y + length);
   }
 
   void drop_unused(std::int64_t length) {
     std::vector<std::int64_t> used;
     for (std::int64_t j = 0; j < count(); ++j) {
-      if (share[j] > 0.0) used.push_back(j);
+      if (share[j] > 0.0 || before[j] > 0.0) used.push_back(j);
     }
     const std::int64_t kept = std::ssize(used);
     if (kept == count()) return;
     const bool with_products = !products.empty();
     for (std::int64_t j = 0; j < kept; ++j) {
       share[j] = share[used[j]];
+      before[j] = before[used[j]];
       std::copy_n(labeling(used[j], length), length, labels.begin() + j * length);
       for (std::int64_t i = 0; with_products && i <= j; ++i) {
         products[line(j) + i] = products[line(used[j]) + used[i]];
       }
     }
     share.resize(static_cast<std::size_t>(kept));
+    before.resize(static_cast<std::size_t>(kept));
     labels.resize(static_cast<std::size_t>(kept * length));
     if (with_products) products.resize(static_cast<std::size_t>(line(kept)));
   }

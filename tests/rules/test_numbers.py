@@ -254,6 +254,8 @@ REASONS: dict[str, dict[str, str]] = {
         "_LARGEST_BATCH": "sentences that keep threads busy",
         "_MOST_PARTIAL": "passes without a look at every sentence",
         "_OPEN": "a share of the gap that is allowed",
+        "_VECTORS": "operations of a step, counted",
+        "_PATIENCE": "a share of the work that a step may cost",
     },
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
     "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},

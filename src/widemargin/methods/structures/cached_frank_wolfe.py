@@ -31,6 +31,12 @@ _LARGEST_BATCH = 32
 _MOST_PARTIAL = 8
 """Passes over sentences with a gap between two over all."""
 
+_PATIENCE = 10.0
+"""Times its price that passes cost before an extrapolation, at least: it adds a tenth at most."""
+
+_VECTORS = 9.0
+"""Operations on all weights that an extrapolation takes."""
+
 _OPEN = 0.5
 """A sentence takes part if its gap is above this times its share of the tolerance."""
 
@@ -44,9 +50,15 @@ class CachedFrankWolfeState(State):
     weights: Matrix
     sweeps: core.ChainSweeps
     random: np.random.Generator
+    marked: Matrix | None = None
+    """The weights that extrapolation looks back to, if it follows."""
+    marked_linear: float = 0.0
+    spent: float = 0.0
+    """Work since the last extrapolation."""
+    patience: float = _PATIENCE
+    """Times its price that is spent on passes between two extrapolations."""
     partial: int = 0
     full_next: bool = True
-    last_gap: float = np.inf
 
     @property
     def point(self) -> Point:
@@ -85,7 +97,12 @@ class CachedFrankWolfe:
             sweeps.load(duals.pointers, duals.share, duals.labels)
         random = np.random.default_rng(settings.seed)
         return CachedFrankWolfeState(
-            problem, settings, weights, sweeps, random, active=problem.count
+            problem,
+            settings,
+            weights,
+            sweeps,
+            random,
+            active=problem.count,
         )
 
     def advance(self, state: CachedFrankWolfeState) -> None:
@@ -93,6 +110,7 @@ class CachedFrankWolfe:
         problem, sweeps = state.problem, state.sweeps
         allowed = state.settings.tol * self._primal(state) / max(1, problem.count)
         threshold = -np.inf if state.full_next else _OPEN * allowed
+        self._mark(state)
         seed = int(state.random.integers(2**63))
         chosen = sweeps.begin(seed, threshold, 0.1 * allowed)
         work = 2.0 * problem.pass_work
@@ -105,6 +123,52 @@ class CachedFrankWolfe:
         state.passes += share
         state.active = chosen
         self._judge(state, share)
+        state.spent += share * work
+        if state.expected_gap > state.settings.tol and state.marked is not None:
+            self._extrapolate(state, state.marked)
+
+    @staticmethod
+    def _mark(state: CachedFrankWolfeState) -> None:
+        """Remember where the pass begins, if enough was spent for an extrapolation after it."""
+        state.sweeps.mark()
+        price = _VECTORS * state.weights.size * MACHINE.element
+        if state.spent < state.patience * price:
+            state.marked = None
+            return
+        state.marked, state.marked_linear = state.weights.copy(), state.sweeps.linear
+
+    @staticmethod
+    def _extrapolate(state: CachedFrankWolfeState, marked: Matrix) -> None:
+        """Go on along the change of the last pass, if the dual objective grows.
+
+        If it grows less for its price than by passes, the next one waits twice as long, else half
+        as long, so that all of them together cost little where they do not help.
+        """
+        problem, sweeps = state.problem, state.sweeps
+        weights, trial = state.weights.reshape(-1), marked.reshape(-1)
+        price = _VECTORS * weights.size * MACHINE.element
+        square, before = float(weights @ weights), float(trial @ trial)
+        product = float(weights @ trial)
+        slope = sweeps.linear - state.marked_linear - (square - product)
+        norm = square - 2.0 * product + before
+        by_pass = sweeps.linear - state.marked_linear - 0.5 * (square - before)
+        gain = 0.0
+        if slope > 0.0 and norm > 0.0:
+            step = slope / norm
+            np.subtract(weights, trial, out=trial)
+            trial *= step
+            trial += weights
+            change = 0.0
+            for begin, end in problem.pieces(2.0):
+                change += sweeps.extrapolate(step, marked, begin, end)
+            gain = change - 0.5 * (float(trial @ trial) - square)
+            if gain > 0.0:
+                np.copyto(weights, trial)
+                sweeps.accept(change)
+        poor = gain * 2.0 * problem.pass_work < by_pass * price
+        state.patience = 2.0 * state.patience if poor else max(_PATIENCE, 0.5 * state.patience)
+        problem.meter.add(price)
+        state.spent = 0.0
 
     def _primal(self, state: CachedFrankWolfeState) -> float:
         gap = state.sweeps.gap
