@@ -61,14 +61,19 @@ def test_the_spelling_of_liblinear(run):
     theirs, mine = load_liblinear("theirs.model"), load_model("ours.model")
     np.testing.assert_allclose(np.abs(theirs.coef), np.abs(mine.coef))
     assert run("train", "--liblinear", "-s", 4, "iris.svm", "cs.model")[0] == 0
+    for kind, name in ((5, "L1R_L2LOSS_SVC"), (6, "L1R_LR"), (11, "L2R_L2LOSS_SVR")):
+        assert run("train", "--liblinear", "-s", kind, "cancer.svm", "other.model")[0] == 0
+        assert load_liblinear("other.model").solver == name
     assert run("train", "--liblinear", "-C", "-v", 3, "cancer.svm", "found.model", "-q")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-s", 6, "cancer.svm"), "-s 6 penalises the 1-norm"),
-        (("-s", 11, "cancer.svm"), "-s 11 is not supported"),
+        (("-s", 6, "-C", "cancer.svm"), "-s 6 has no search over C here"),
+        (("-s", 21, "cancer.svm"), "-s 21 is not supported"),
+        (("-s", 11, "-w1", 2, "cancer.svm"), "no meaning for a regression"),
+        (("-p", 0.1, "cancer.svm"), "-p is for -s 11, 12 and 13"),
         (("-z", "cancer.svm"), "-z is not an option of LIBLINEAR's train"),
         (("-c", "many", "cancer.svm"), "-c takes a number; got many"),
         (("-c",), "-c needs a value"),
