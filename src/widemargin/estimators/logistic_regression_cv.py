@@ -236,6 +236,8 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         """Return the values of ρ to search."""
         given = self.l1_ratios
         if given is None or isinstance(given, str):
+            if self.penalty == "elasticnet":
+                raise ValueError("l1_ratios must be specified when penalty is elasticnet.")
             return [l1_ratio_of(self.penalty, 0.0)]
         return [l1_ratio_of(self.penalty, ratio) for ratio in np.atleast_1d(given)]
 

@@ -151,6 +151,12 @@ class LogisticArguments:
         return ratio if math.isfinite(self._C()) else 0.0
 
     def _check_foreign(self) -> None:
+        ratio = getattr(self, "l1_ratio", None)
+        if self.penalty == "l1" and ratio is not None and 0.0 < ratio < 1.0:
+            warn_outside(
+                "l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty=l1)",
+                UserWarning,
+            )
         check_dual(self.dual, False)
         if self.solver == PENALISES_THE_INTERCEPT:
             explain_once(
