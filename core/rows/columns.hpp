@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace widemargin {
 
@@ -17,10 +19,26 @@ struct ColumnView {
   bool whole(std::int64_t j) const { return stored(j) == length; }
 };
 
+// The columns of `width` that have a place, each with it: dense rows are read only there.
+inline std::vector<std::pair<std::int64_t, std::int32_t>> placed(const std::int32_t* place,
+                                                                 std::int64_t width) {
+  std::vector<std::pair<std::int64_t, std::int32_t>> found;
+  for (std::int64_t j = 0; j < width; ++j) {
+    if (place[j] >= 0) found.emplace_back(j, place[j]);
+  }
+  return found;
+}
+
 // Stored values of each row in the columns that have a place; place[j] is negative for the others.
 template <class Rows>
 void count_columns(const Rows& rows, const std::int32_t* place, std::int64_t* counts,
                    std::int64_t begin, std::int64_t end) {
+  if constexpr (Rows::is_dense) {
+    const bool constant = rows.bias != 0.0 && place[rows.width] >= 0;
+    const auto kept = static_cast<std::int64_t>(placed(place, rows.width).size()) + constant;
+    for (std::int64_t i = begin; i < end; ++i) counts[i] = kept;
+    return;
+  }
   for (std::int64_t i = begin; i < end; ++i) {
     std::int64_t kept = 0;
     rows.for_each(i, [&](std::int64_t j, double) { kept += place[j] >= 0; });
@@ -32,6 +50,22 @@ void count_columns(const Rows& rows, const std::int32_t* place, std::int64_t* co
 template <class Rows>
 void take_columns(const Rows& rows, const std::int32_t* place, const std::int64_t* pointers,
                   std::int32_t* indices, double* values, std::int64_t begin, std::int64_t end) {
+  if constexpr (Rows::is_dense) {
+    const auto columns = placed(place, rows.width);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto* x = rows.row(i);
+      std::int64_t at = pointers[i];
+      for (const auto& [j, to] : columns) {
+        indices[at] = to;
+        values[at++] = static_cast<double>(x[j]);
+      }
+      if (rows.bias != 0.0 && place[rows.width] >= 0) {
+        indices[at] = place[rows.width];
+        values[at] = rows.bias;
+      }
+    }
+    return;
+  }
   for (std::int64_t i = begin; i < end; ++i) {
     std::int64_t at = pointers[i];
     rows.for_each(i, [&](std::int64_t j, double v) {

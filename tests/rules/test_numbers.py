@@ -37,7 +37,16 @@ REASONS: dict[str, dict[str, str]] = {
     "auto/sparse_weights.py": {"_MOST_LEGS": "prices double: a bound that keeps the loop finite"},
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "methods/newton/_column_steps.py": dict.fromkeys(
-        ("_GROWTH", "_INNER_STEPS", "_INNER", "_SUFFICIENT", "_HALVINGS", "_BLIND", "_ROUNDING"),
+        (
+            "_GROWTH",
+            "_MORE",
+            "_INNER_STEPS",
+            "_INNER",
+            "_SUFFICIENT",
+            "_HALVINGS",
+            "_BLIND",
+            "_ROUNDING",
+        ),
         "part of the algorithm: growth of working sets, rules of steps, units of rounding",
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(

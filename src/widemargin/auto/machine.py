@@ -312,7 +312,7 @@ class Machine:
     multinomial_step_products: float = 12.0
     first_columns: int = 64
     matrix_sweeps: float = 40.0
-    column_sweeps: float = 10.0
+    column_sweeps: float = 20.0
     sweeps_per_round: float = 0.3
 
     call: float = 2e7

@@ -85,5 +85,5 @@ def price(method: str, size: Size, columns: int) -> float:
         sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
         step = part.gram() + factor(columns) + sweeps
     else:
-        step = MACHINE.column_sweeps * part.product(3.0)
+        step = MACHINE.column_sweeps * (part.product(3.0) + MACHINE.sweep_call)
     return MACHINE.newton_steps * (step + beside + MACHINE.step)

@@ -32,6 +32,9 @@ _BLIND = 4
 _GROWTH = 2.0
 """A working set is this many times its weights that are not zero, or more."""
 
+_MORE = 1.1
+"""It grows by this much more with every change, so that no sequence of sets goes on for ever."""
+
 _INNER_STEPS = 8
 """Steps on one working set before the columns outside are looked at."""
 
@@ -55,6 +58,8 @@ class ColumnState(State):
     total: float
     columns: Columns | None = None
     blind: int = 0
+    changes: int = 0
+    """Of the working set so far."""
     kept: NDArray[np.bool_]
     """Columns that have not been proved to have weight zero."""
 
@@ -151,7 +156,9 @@ class ColumnNewton(ABC):
             outside = np.where(covered, 0.0, violations)
             if not outside.any() or old.rows is state.problem.rows:
                 return float(violations.max(initial=0.0))
-            wanted = max(wanted, int(1.5 * old.places.size))
+            # Sets that had to change again and again were too small.
+            state.changes += 1
+            wanted = int(wanted * _MORE**state.changes)
         violations_or_support = violations.copy()
         violations_or_support[support] = np.inf
         if old is not None:
