@@ -104,11 +104,11 @@ class RobustStage {
   const RobustSums& sums() const { return sums_; }
 
   void sweep(const std::string& method, std::int64_t begin, std::int64_t end, std::int64_t batch,
-             double step, double ramp) {
+             std::int64_t together, double step, double ramp) {
     require_range(begin, end, core_.rows.count());
-    if (batch < 1) throw std::invalid_argument("batch must be positive");
+    if (batch < 1 || together < 1) throw std::invalid_argument("batches must be positive");
     sums_.ramp = ramp;
-    const RobustPlaces places{order_.data(), begin, end, batch};
+    const RobustPlaces places{order_.data(), begin, end, batch, together};
     nb::gil_scoped_release release;
     std::visit(
         [&](const auto& rows) {
@@ -187,7 +187,7 @@ void register_robust(nb::module_& m) {
       .def_prop_ro("sum_b", [](const RobustStage& stage) { return stage.sums().b; })
       .def_prop_ro("sum_price", [](const RobustStage& stage) { return stage.sums().price; })
       .def("sweep", &RobustStage::sweep, nb::arg("method"), nb::arg("begin"), nb::arg("end"),
-           nb::arg("batch"), nb::arg("step"), nb::arg("ramp"));
+           nb::arg("batch"), nb::arg("together"), nb::arg("step"), nb::arg("ramp"));
 }
 
 }  // namespace widemargin

@@ -268,6 +268,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
     "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},
+    "methods/published/ippa.py": {"_ROUNDS": "rounds of a step"},
     "methods/published/gs_admm.py": {
         "_GOLDEN": "the golden ratio",
         "_ROUNDS": "rounds of a step",

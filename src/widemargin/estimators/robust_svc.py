@@ -58,7 +58,8 @@ class RobustSVC(LinearScores):
         Table 1 of the paper (the last three), geometric rounds that get slower ("restarts", the
         default of "isg"), or steps that adapt to noise and drift ("automatic", of "ippa").
     batch_size : int, optional
-        Examples per step of "isg". Default: as many as hide the projection behind the rows.
+        Examples per step of "isg" or "ippa". Default: for "isg" as many as hide the projection
+        behind the rows, for "ippa" one.
     max_iter : int, default=1000
         Maximum number of sweeps or steps.
     time_limit : float, optional

@@ -56,6 +56,9 @@ class IncrementalState(State):
     b: float
     price: float
     batch: int
+    """Examples between two summed iterates."""
+    together: int
+    """Examples of one proximal step."""
     smallest: float
     best: Point
     best_primal: float = np.inf
@@ -136,7 +139,7 @@ class Incremental(ABC):
             w,
             b,
             price,
-            self.batch_of(problem) if self._batch_size is None else min(self._batch_size, n),
+            *self._batches(problem),
             _SMALLEST_STEP * unit,
             point,
             active=n,
@@ -145,6 +148,11 @@ class Incremental(ABC):
         state.best_primal, state.best_dual = certificate.primal, certificate.dual
         self._begin_stage(state)
         return state
+
+    def _batches(self, problem: RobustProblem) -> tuple[int, int]:
+        """Return the examples between two summed iterates, and those of one proximal step."""
+        asked = self._batch_size
+        return (self.batch_of(problem) if asked is None else min(asked, problem.rows.count)), 1
 
     def _first_step(self, problem: RobustProblem, unit: float, warm: Point | None) -> float:
         return self.first_step * unit
@@ -186,7 +194,7 @@ class Incremental(ABC):
         piece = max(1, int(MACHINE.call / visit / state.batch)) * state.batch
         for begin in range(0, n, piece):
             end = min(begin + piece, n)
-            stage.sweep(self.name, begin, end, state.batch, state.steps.step, slope)
+            stage.sweep(self.name, begin, end, state.batch, state.together, state.steps.step, slope)
             rows.checkpoint()
         state.b, state.price = stage.b, stage.price
         state.sweeps += 1
