@@ -255,10 +255,13 @@ def test_steps_and_batches_of_the_estimator() -> None:
         assert exact.dual_[0] * (1 - 1e-9) <= model.primal_[0] <= 1.02 * exact.primal_[0]
         found[str(more)] = model.primal_[0]
     assert len(set(found.values())) >= 3
+    model = RobustSVC(**arguments, solver="ippa", batch_size=8, tol=1e-3).fit(X, y)
+    assert model.solver_ == "ippa"
+    assert exact.dual_[0] * (1 - 1e-9) <= model.primal_[0] <= 1.02 * exact.primal_[0]
     for wrong, message in (
         ({"step": "1/k"}, "step is for solver 'isg' or 'ippa'"),
         ({"step": "k", "solver": "isg"}, "step must be one of"),
-        ({"batch_size": 4, "solver": "ippa"}, "batch_size is for solver 'isg'"),
+        ({"batch_size": 4, "solver": "hybrid"}, "batch_size is for solver 'isg' or 'ippa'"),
         ({"batch_size": 0, "solver": "isg"}, "batch_size must be"),
     ):
         with pytest.raises(ValueError, match=message):

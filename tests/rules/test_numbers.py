@@ -268,7 +268,6 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
     "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},
-    "methods/published/ippa.py": {"_ROUNDS": "rounds of a step"},
     "methods/published/gs_admm.py": {
         "_GOLDEN": "the golden ratio",
         "_ROUNDS": "rounds of a step",
@@ -292,7 +291,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_GROWTH": "a ratio of samples",
         "_SAMPLE_ERROR": "a multiple of a statistical error",
     },
-    "methods/published/ippa.py": {"IPPA.first_step": "a step size, in units of the data"},
+    "methods/published/ippa.py": {"IPPA.first_step": "a step size", "_ROUNDS": "rounds of a step"},
     "methods/published/isg.py": {"ISG.first_step": "a step size, in units of the data"},
     "methods/published/kernel_block_frank_wolfe.py": {
         "_REFRESH": "additions whose rounding adds up"
