@@ -2,6 +2,7 @@
 
     python -m benchmarks.published.drsvm.tables       the paper's tables, by our methods
     python -m benchmarks.published.drsvm.figure       figure 1: gap over time of the methods
+    python -m benchmarks.published.drsvm.batches      figure 1(e): sizes of mini-batches
     python -m benchmarks.published.drsvm.rivals       seconds of ECOS, Clarabel and HiGHS
     python -m benchmarks.published.drsvm.speed        auto and hybrid against the fastest of those
     python -m benchmarks.published.drsvm.dro_package  auto against the `dro` package
