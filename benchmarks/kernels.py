@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import math
 import time
 import warnings
@@ -132,6 +133,8 @@ def main() -> None:
     """Measure the cells that are asked for and keep the others on record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=",".join(DATA), help="sets, separated by commas")
+    parser.add_argument("--kernels", default="rbf,poly")
+    parser.add_argument("--costs", default="1,100", help="values of C")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--show", action="store_true", help="print the record only")
     arguments = parser.parse_args()
@@ -140,7 +143,9 @@ def main() -> None:
     if RESULT.exists():
         with RESULT.open() as file:
             known = {(r["data"], r["kernel"], str(float(r["C"]))): r for r in csv.DictReader(file)}
-    for cell in [] if arguments.show else cells(tuple(arguments.data.split(","))):
+    kernels, costs = arguments.kernels.split(","), map(float, arguments.costs.split(","))
+    wanted = set(itertools.product(arguments.data.split(","), kernels, costs))
+    for cell in [] if arguments.show else [cell for cell in cells() if cell in wanted]:
         row = measure(cell, arguments.repeat)
         known[(cell.data, cell.kernel, str(cell.C))] = row
         print(*(f"{k}={v}" for k, v in row.items()), flush=True)
