@@ -10,6 +10,7 @@ there, as iterative refinement does; if that is not enough, with rows in double 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,20 +118,31 @@ def _descent_of(problem: KernelProblem, exact: bool) -> Any:
     if upper is None:
         upper = np.where(cost > 0.0, np.inf, 0.0)
     kind = core.ExactKernelDescent if exact else core.KernelDescent
-    # The matrix of a working set comes out of the same memory.
     count = problem.gram.count
-    side = min(count, MACHINE.largest_working_set)
+    item = 8.0 if exact else 4.0
+    side = _members(count, problem.gram.memory / item)
     fresh = max(MACHINE.working_set // 4, min(MACHINE.working_set, count // 32))
-    room = max(problem.gram.memory - (8.0 if exact else 4.0) * side * side, 0.0)
+    # The matrix of a working set comes out of the same memory.
+    room = max(problem.gram.memory - item * side * side, 0.0)
     return kind(
         problem.y,
         upper,
         shift,
         problem.gram.diagonal,
         problem.free_intercept,
-        (fresh, MACHINE.largest_working_set, _INSIDE),
+        (fresh, side, _INSIDE),
         room,
     )
+
+
+def _members(count: int, numbers: float) -> int:
+    """Return how many examples a working set may have: rows of K and their own matrix must fit.
+
+    The largest m with m (n + m) ≤ numbers; two variables must move in any case.
+    """
+    numbers = min(numbers, 1e18)
+    fits = 2.0 * numbers / (count + math.sqrt(count * count + 4.0 * numbers))
+    return max(2, min(count, MACHINE.largest_working_set, int(fits)))
 
 
 def _call(state: KernelDualCDState) -> tuple[float, float, float, bool]:

@@ -73,7 +73,8 @@ class KernelBlockDualCD:
         problem = state.problem
         gram, n = problem.gram, problem.gram.count
         # 1) the examples that miss most, and their rows of K
-        size = min(n, MACHINE.joint_set)
+        room = n if gram.whole is not None else int(gram.memory / (16.0 * n))
+        size = max(1, min(n, MACHINE.joint_set, room))
         places = np.sort(np.argpartition(-state.gaps, size - 1)[:size]).astype(np.int64)
         rows = gram.rows(places)
         # 2) descend inside the set
