@@ -50,10 +50,7 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     search = "C" in given or "v" in given
     ours = ["tune" if search else "train", *files, "--loss", loss, "--multi-class", rule]
     ours += ["--format", "liblinear", *_intercept(float(given.get("B", "-1")))]
-    if given.get("s") in _ONE_NORM:
-        if search:
-            raise ValueError(f"-s {given['s']} has no search over C here: leave out -C and -v")
-        ours += ["--penalty", "l1"]
+    ours += _penalty(given.get("s", "1"), search)
     if "C" not in given:
         ours += ["--Cs" if search else "-C", given.get("c", "1")]
     if "v" in given:
@@ -80,6 +77,15 @@ def _regression(given: dict[str, str], files: list[str]) -> list[str]:
     if search:
         ours += ["--folds", given.get("v", "5"), "--scoring", "neg_mean_squared_error"]
     return ours + ["--quiet"] * ("q" in given)
+
+
+def _penalty(number: str, search: bool) -> list[str]:
+    """Return the option of the penalty, where it is not the squared norm."""
+    if number not in _ONE_NORM:
+        return []
+    if search:
+        raise ValueError(f"-s {number} has no search over C here: leave out -C and -v")
+    return ["--penalty", "l1"]
 
 
 def _intercept(bias: float) -> list[str]:
