@@ -60,8 +60,6 @@ class ColumnState(State):
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
-    kept: NDArray[np.bool_]
-    """Columns that have not been proved to have weight zero."""
 
     @property
     def point(self) -> Point:
@@ -108,7 +106,6 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
-            kept=np.ones(problem.rows.weights, dtype=bool),
         )
         self._look(state)
         self._look_at_all(state)
@@ -146,7 +143,6 @@ class ColumnNewton(ABC):
     def _grow(self, state: ColumnState) -> float:
         """Choose the working set; return the largest violation of all columns."""
         violations = state.penalty.violations(state.v, state.w)
-        violations[~state.kept] = 0.0
         support = np.flatnonzero(state.w)
         old = state.columns
         wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
