@@ -181,11 +181,11 @@ def test_labels_must_be_the_models(run, folder, text, message):
 
 def test_other_kinds_cannot_be_certified(run, folder):
     (folder / "a.model").write_text(
-        "solver_type L1R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n1 \n"
+        "solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nrho 1\nw\n1 \n"
     )
     code, _, err = run("certify", "a.model", "cancer.svm", "-C", 1)
     assert code == 2
-    assert "models of the kind L1R_LR cannot be certified" in err
+    assert "is an outlier detector: certify takes regressions" in err
 
 
 def test_models_there_and_back(run, folder):
