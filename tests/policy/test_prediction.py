@@ -66,7 +66,7 @@ def test_more_to_go_is_predicted_to_cost_more(more: str) -> None:
         (0.1, 50.0, 10.0, False),  # predicted to lose, but on little evidence
         (1.0, 50.0, 10.0, True),
         (5.0, 11.0, 10.0, True),
-        (0.5, 11.0, 10.0, False),
+        (1.0, 11.0, 10.0, False),
         (50.0, 9.0, 10.0, False),  # what was spent is gone, whoever goes on
     ],
 )

@@ -284,7 +284,7 @@ class Machine:
     pool_late: float = 0.15
     pool_whole: float = 0.3
     pool_expected: float = 0.4
-    evidence: float = 0.1
+    evidence: float = 0.2
     newton_steps: float = 4.0
     newton_stiff_steps: float = 1.1
     newton_sorting_steps: float = 3.0
