@@ -145,11 +145,9 @@ REASONS: dict[str, dict[str, str]] = {
         "_ALL_DIGITS": "below the rounding of a sum",
         "_INSIDE": "a share of the violation",
     },
-    "methods/coordinate/kernel_blocks.py": {
-        "_REFRESH": "additions whose rounding adds up",
-        "_INSIDE": "a share of the gap",
-        "_VISITS": "a bound that keeps the call short",
-    },
+    "methods/coordinate/kernel_blocks.py": dict.fromkeys(
+        ("_REFRESH", "_INSIDE", "_VISITS"), "rounds of the algorithm, or a share of the gap"
+    ),
     "methods/coordinate/kernel_pairs.py": {"_MOST_ROUNDS": "halvings of the tolerance"},
     "methods/coordinate/lanes.py": {
         "_NEGLIGIBLE": "a share of the gap that is allowed",
@@ -269,15 +267,9 @@ REASONS: dict[str, dict[str, str]] = {
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},
     "methods/published/dual_of_dual.py": {"_SHRINK": "a factor on a Lipschitz constant"},
     "methods/published/gs_admm.py": {
-        "_GOLDEN": "the golden ratio",
-        "_ROUNDS": "rounds of a step",
-        "_INNER": "steps of a round",
-        "_INNER_ON_GRAM": "steps of a round",
-        "_STEPS_PER_PRICE": "steps of a search",
-        "_BEYOND": "a relaxation between 0 and 2",
-        "_UNEVEN": "a ratio of residuals",
-        "_SOLVED": "a relative residual",
-        "_POWER_STEPS": "steps of the power method",
+        **dict.fromkeys(("_ROUNDS", "_INNER", "_INNER_ON_GRAM"), "steps of a round"),
+        **dict.fromkeys(("_STEPS_PER_PRICE", "_POWER_STEPS"), "steps of a search"),
+        **dict.fromkeys(("_GOLDEN", "_BEYOND", "_UNEVEN", "_SOLVED"), "a ratio of the algorithm"),
     },
     "methods/newton/_multinomial_system.py": {
         "_FAR": "a multiple of the accuracy",
