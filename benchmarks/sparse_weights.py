@@ -251,7 +251,7 @@ def paths(names: list[str]) -> None:
             lambda: celer_path(columns, y, "logreg", alphas=1.0 / Cs, tol=1e-4)  # noqa: B023
         )
         began = time.process_time()
-        for C in Cs:
+        for C in map(float, Cs):
             train(data, f"-s 6 -c {C!r} -e 0.01 -q")
         cold = time.process_time() - began
         print(
