@@ -1,0 +1,167 @@
+// Python's `ChainCore`. No mathematics here.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "multiclass_core.hpp"
+#include "structures/chain_passes.hpp"
+#include "structures/gibbs_pass.hpp"
+#include "structures/gibbs_sweep.hpp"
+
+namespace widemargin {
+
+// The data of a problem over chains, checked once, and the passes over them.
+class ChainCore {
+ public:
+  ChainCore(const RowsHandle& rows, IndexVector first, Labels label, Vector cost, Matrix mistake,
+            bool boundaries)
+      : rows_(rows),
+        first_(std::move(first)),
+        label_(std::move(label)),
+        cost_(std::move(cost)),
+        mistake_(std::move(mistake)) {
+    const auto classes = static_cast<std::int64_t>(mistake_.shape(0));
+    const std::int64_t count = static_cast<std::int64_t>(cost_.shape(0));
+    if (classes < 1 || classes > std::numeric_limits<ShortLabel>::max()) {
+      throw std::invalid_argument("there must be between 1 and 65535 labels");
+    }
+    require_labels(label_, rows.count(), classes);
+    require_length(first_, count + 1, "first");
+    require_shape(mistake_, classes, padded_classes(classes), "mistake");
+    if (first_.data()[0] != 0 || first_.data()[count] != rows.count()) {
+      throw std::invalid_argument("sentences do not cover the rows");
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (first_.data()[i + 1] <= first_.data()[i]) {
+        throw std::invalid_argument("a sentence is empty");
+      }
+    }
+    data_ = {first_.data(),   count,   label_.data(),  cost_.data(),
+             mistake_.data(), classes, rows.weights(), boundaries};
+  }
+
+  const ChainData& data() const { return data_; }
+  template <class Visit>
+  auto visit(Visit&& visit) const {
+    return std::visit(visit, rows_.view);
+  }
+  template <class Array>
+  void require_all(const Array& weights) const {
+    require_shape(weights, data_.features + data_.lines(), data_.stride(), "weights");
+  }
+
+  void best_labelings(Matrix weights, bool with_mistakes, std::int64_t begin, std::int64_t end,
+                      MutableLabels labels, MutableVector excess, MutableVector magnitude,
+                      int threads) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_length(labels, data_.first[data_.count], "labels");
+    require_length(excess, data_.count, "excess");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      widemargin::best_labelings(rows, data_, weights.data(), with_mistakes, begin, end, threads,
+                                 labels.data(), excess.data(), magnitude.data());
+    });
+  }
+
+  double combine(IndexVector pointers, Vector share, Labels labels, MutableMatrix weights,
+                 std::int64_t begin, std::int64_t end) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    const std::vector<std::int64_t> place = require_labelings(pointers, share, labels);
+    nb::gil_scoped_release release;
+    std::vector<double> lines;
+    double total = 0.0;
+    visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t p = pointers.data()[i];
+        total += combine_labelings(rows, data_, i, share.data() + p, labels.data() + place[i],
+                                   pointers.data()[i + 1] - p, lines, weights.data());
+      }
+    });
+    return total;
+  }
+
+  void gibbs(Matrix weights, MutableMatrix combination, std::int64_t begin, std::int64_t end,
+             MutableVector excess, MutableVector magnitude, int threads) const {
+    require_all(weights);
+    require_all(combination);
+    require_range(begin, end, data_.count);
+    require_length(excess, data_.count, "excess");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      gibbs_pass(rows, data_, weights.data(), begin, end, threads, combination.data(),
+                 excess.data(), magnitude.data());
+    });
+  }
+
+  void nodes(Matrix weights, std::int64_t begin, std::int64_t end, MutableMatrix out) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_shape(out, data_.first[data_.count], data_.stride(), "out");
+    nb::gil_scoped_release release;
+    const std::vector<double> zeros(static_cast<std::size_t>(data_.stride()), 0.0);
+    visit([&](const auto& rows) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        node_scores(rows, data_, i, weights.data(), zeros.data(), false,
+                    out.data() + data_.first[i] * data_.stride());
+      }
+    });
+  }
+
+  void potentials(Matrix nodes, Matrix edges, MutableMatrix combination, std::int64_t begin,
+                  std::int64_t end, MutableVector entropy, MutableVector magnitude) const {
+    require_all(combination);
+    require_shape(nodes, data_.first[data_.count], data_.stride(), "nodes");
+    require_shape(edges, data_.count, data_.lines() * data_.stride(), "edges");
+    require_range(begin, end, data_.count);
+    require_length(entropy, data_.count, "entropy");
+    require_length(magnitude, data_.count, "magnitude");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      potentials_pass(rows, data_, nodes.data(), edges.data(), begin, end, combination.data(),
+                      entropy.data(), magnitude.data());
+    });
+  }
+
+  void marginals(Matrix weights, std::int64_t begin, std::int64_t end, MutableMatrix out) const {
+    require_all(weights);
+    require_range(begin, end, data_.count);
+    require_shape(out, data_.first[data_.count], data_.classes, "out");
+    nb::gil_scoped_release release;
+    visit([&](const auto& rows) {
+      gibbs_marginals(rows, data_, weights.data(), begin, end, out.data());
+    });
+  }
+
+  // Where the labelings of each sentence begin.
+  std::vector<std::int64_t> require_labelings(const IndexVector& pointers, const Vector& share,
+                                              const Labels& labels) const {
+    require_length(pointers, data_.count + 1, "pointers");
+    std::vector<std::int64_t> place{0};
+    bool good = pointers.data()[0] == 0;
+    for (std::int64_t i = 0; good && i < data_.count; ++i) {
+      const std::int64_t count = pointers.data()[i + 1] - pointers.data()[i];
+      good = count >= 0;
+      place.push_back(place.back() + count * data_.length(i));
+    }
+    good = good && pointers.data()[data_.count] == static_cast<std::int64_t>(share.shape(0)) &&
+           place.back() == static_cast<std::int64_t>(labels.shape(0));
+    if (!good) throw std::invalid_argument("labelings do not belong to these sentences");
+    require_indices(labels, data_.classes, "labels");
+    return place;
+  }
+
+ private:
+  RowsHandle rows_;
+  IndexVector first_;
+  Labels label_;
+  Vector cost_;
+  Matrix mistake_;
+  ChainData data_;
+};
+
+}  // namespace widemargin
