@@ -73,7 +73,8 @@ class Machine:
     tiny_problem : int
         Stored values below which any method takes a few milliseconds.
     polished_rows : int
-        Rows up to which the matrix of their products is factorised in about a millisecond.
+        Rows up to which the matrix of their products is factorised in about a millisecond (by its
+        count of operations, not calibrated).
     tiny_blocks : int
         Dual variables of a joint multiclass problem for which that is so.
     dear_matrix : float
@@ -123,8 +124,8 @@ class Machine:
         What a step costs in Python, in multiples of `step`.
     gradient_steps, gradient_stiffness : float
         Conjugate gradients of a Newton step with the diagonal at stiffness one, and the power of
-        the stiffness that they grow with (least squares in logarithms over recorded runs and
-        generated documents; they leave a factor of 2.3).
+        the stiffness that they grow with (chosen among a few values by replaying recorded runs;
+        single runs differ from them by a factor of about two).
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
@@ -136,8 +137,8 @@ class Machine:
         Columns of the first working set where weights are sparse; below four times as many, all
         columns are in it. The matrix of so many costs less than the call that forms it.
     matrix_sweeps, column_sweeps : float
-        Sweeps over the matrix of a model of sparse weights, and over its columns, in a step (rough
-        medians over a9a, w8a, madelon and text).
+        Sweeps over the matrix of a model of sparse weights, and over its columns, in a step (set by
+        hand, not calibrated yet; a second-order step on few columns takes some tens of them).
     sweeps_per_round : float
         What incremental sweeps of the robust methods may cost, as a share of a round on the
         undecided examples.
