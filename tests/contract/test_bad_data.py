@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from bad_values import X, put, put_sparse, y
-from widemargin import LinearSVC, LogisticRegression
+from widemargin import LinearSVC, LinearSVCCV, LogisticRegression, LogisticRegressionCV
 
 LETTERS = np.where(y > 0, "b", "a")
 
@@ -222,3 +222,9 @@ def test_data(case: str, make: Any) -> None:
             model.fit(data, labels, sample_weight=weight)
     assert str(caught.value).startswith(message.format(estimator=make.__name__))
     assert not hasattr(model, "coef_"), "refused before any work"
+
+
+@pytest.mark.parametrize("Search", [LinearSVCCV, LogisticRegressionCV])
+def test_searches_say_that_they_take_no_files(Search) -> None:
+    with pytest.raises(ValueError, match="searches with the data in memory"):
+        Search().fit("data/*.parquet", label="y")

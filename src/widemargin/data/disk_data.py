@@ -254,6 +254,11 @@ def _resident() -> int:
         return 0
 
 
+def on_disk(X: Any) -> bool:
+    """Whether X names files, or is data that were opened from them."""
+    return is_files(X) or isinstance(X, DiskData)
+
+
 def opened(X: Any, label: Any) -> Any:
     """Return the data that X names, if it names files, else X."""
     if is_files(X):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy
+from widemargin.data.disk_data import on_disk
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
 from widemargin.data.validation import check_number, check_positive
 from widemargin.estimators.arguments import seed_of
@@ -76,7 +77,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         return None, None, False
 
     @fit_task
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Choose C by cross-validation, then train on all examples at that C.
 
         Parameters
@@ -98,6 +99,11 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
         """Choose C, then train at it."""
+        if "label" in params or on_disk(X):
+            raise ValueError(
+                f"{type(self).__name__} searches with the data in memory; files are taken by "
+                "LinearSVC and LogisticRegression, at a given C"
+            )
         folds, metadata = self._folds(X, y, sample_weight, params)
         for name in CERTIFIED:
             self.__dict__.pop(name, None)

@@ -245,7 +245,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         return float(getattr(self, "_searched_ratio", self._ratios()[0]))
 
     @fit_task
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Choose C, and one of ``l1_ratios``, by cross-validation; then train at these.
 
         Parameters
