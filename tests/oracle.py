@@ -31,8 +31,10 @@ COMPARED = {
     "pragam": ("hinge",),
     "pegasos": ("hinge",),
     "pegasos_n": ("hinge",),
+    "primal_cd": ("squared_hinge", "logistic"),
 }
-"""First-order methods, which have tests of their own: tests/certificate/test_rates.py."""
+"""Methods that are not held to the tightest tolerances and have tests of their own:
+tests/certificate/test_rates.py, and test_sparse_gap.py for primal_cd."""
 MULTICLASS = {
     "frank_wolfe",
     "corrective_frank_wolfe",

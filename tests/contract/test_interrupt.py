@@ -57,7 +57,7 @@ for line in sys.stdin:
 """
 
 # (rows, features) that keep each method busy for seconds at a tolerance of 1e-15.
-BUSY = {"dual_cd": (20_000, 100)}
+BUSY = {"dual_cd": (20_000, 100), "auto": (40_000, 1200), "newton": (40_000, 1200)}
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def check(child: subprocess.Popen[str], arguments: tuple[Any, ...], delay: float
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)
 def test_interrupt(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     n, d = BUSY.get(solver, (20_000, 1200))
-    check(child, (loss, solver, n, d, 2, None), delay=0.6)
+    check(child, (loss, solver, n, d, 2, None), delay=0.4)
 
 
 @pytest.mark.parametrize(("solver", "loss"), [pair for pair in PAIRS if pair[1] != "logistic"])
@@ -129,7 +129,7 @@ def test_interrupt_at_the_start(child: subprocess.Popen[str], solver: str, loss:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_interrupt_of_several_classes(child: subprocess.Popen[str], loss: str, n_jobs: int) -> None:
-    check(child, (loss, "auto", 20_000, 600, 4, n_jobs), delay=0.6)
+    check(child, (loss, "auto", 20_000, 600, 4, n_jobs), delay=0.4)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")

@@ -27,3 +27,13 @@ def test_warm_start_equals_cold_start(loss: str, first: Any, second: Any) -> Non
     assert model.primal_[0] == pytest.approx(cold.primal_[0], rel=1e-7)
     if second is False:
         assert model.intercept_[0] == 0.0
+
+
+def test_column_descent_goes_on_from_weights_in_float32() -> None:
+    """A second fit with ``warm_start=True`` raised a TypeError."""
+    r = np.random.default_rng(0)
+    X = r.standard_normal(size=(200, 12), dtype=np.float32)
+    y = (X[:, 0] + r.normal(size=200) > 0).astype(int)
+    model = LinearSVC(solver="primal_cd", tol=1e-3, warm_start=True).fit(X, y)
+    assert model.coef_.dtype == np.float32
+    assert model.set_params(tol=1e-6).fit(X, y).certificate_.relative_gap <= 1e-6

@@ -60,11 +60,11 @@ def run(options: argparse.Namespace) -> int:
         target = options.to or _other(kind, options.output)
         if target not in MODELS_TO_WRITE:
             raise ValueError(f"{options.input} is a model; --to must be own, liblinear or onnx")
-        if target == "onnx" and find_spec("onnx") is None:
-            raise ValueError("ONNX needs the package onnx: pip install 'widemargin[onnx]'")
         model = read_any_model(options.input)
         if isinstance(model, SequenceModel):
             raise ValueError(f"{options.input} is a sequence model, which has no other format")
+        if target == "onnx" and find_spec("onnx") is None:
+            raise ValueError("ONNX needs the package onnx: pip install 'widemargin[onnx]'")
         write_model(model, options.output, target)
         what = f"model: {kind} to {target}"
     else:

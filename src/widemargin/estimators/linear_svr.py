@@ -14,13 +14,13 @@ class LinearSVR(LinearRegressor):
     """Linear support vector regression with a certificate of optimality.
 
     Minimises ``½‖w‖² + Σ c_i ℓ(y_i − w·x_i − b)`` with ``c_i = C · sample weight`` and
-    ℓ(r) = max(0, |r| − ε) or max(0, |r| − ε)²: residuals within the tube of half-width ε cost
-    nothing.
+    ``ℓ(r) = max(0, |r| − ε)`` or ``max(0, |r| − ε)²``. Residuals within the tube of half-width ε
+    cost nothing.
 
     Parameters
     ----------
     epsilon : float, default=0.0
-        Half-width ε of the tube, in the units of y. With 0 the loss is |r|, and the fit is a
+        Half-width ε of the tube, in the units of y. With 0 the loss is ``|r|``, and the fit is a
         penalised regression by least absolute deviations; squared, it is ridge regression.
     tol : float, default=1e-4
         Relative duality gap, (P − D)/P, at which training stops: the objective is then certified
@@ -28,7 +28,7 @@ class LinearSVR(LinearRegressor):
     C : float, default=1.0
         Weight of the losses in the objective: the inverse of the regularisation strength.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        Loss function of the residual r: max(0, |r| − ε) or max(0, |r| − ε)².
+        Loss function of the residual r: ``max(0, |r| − ε)`` or ``max(0, |r| − ε)²``.
     fit_intercept : bool or "penalised", default=True
         True: an intercept that is not penalised; "penalised": the weight of a constant feature, as
         in LIBLINEAR; False: none.

@@ -43,7 +43,7 @@ class BinaryProblem(LinearProblem):
             return self.core
         return ThreadedCorner(self.y, self.cost, self.loss, self.rows.threads)
 
-    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> core.DualSweeps:
+    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> Any:
         """Return sweeps of coordinate descent, which work on α and w in place."""
         residual = self.residual(alpha)
         return core.DualSweeps(self.core, self.rows.norms, alpha, w, residual, b, rho)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +69,11 @@ class RegressionProblem(LinearProblem):
         return core.TubeCore(self.rows.view, self.loss.tube, self.y, self.cost)
 
     @property
-    def corner(self) -> core.TubeCore:
+    def corner(self) -> Any:
         """The compiled kernels of the loss with its corners rounded."""
         return self.core
 
-    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> core.TubeSweeps:
+    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> Any:
         """Return sweeps of coordinate descent, which work on β and w in place."""
         residual = self.residual(alpha)
         return core.TubeSweeps(self.core, self.rows.norms, alpha, w, residual, b, rho)

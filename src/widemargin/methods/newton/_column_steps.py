@@ -91,7 +91,7 @@ class ColumnNewton(ABC):
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> ColumnState:
         """Begin at the warm weights, or at zero with the best constant."""
         point = problem.cold_point() if warm is None else warm
-        w = np.array(point.w)
+        w = np.array(point.w, dtype=np.float64)
         scores = problem.rows.scores(w) if w.any() else np.zeros(problem.rows.count)
         empty = np.empty(0)
         state = ColumnState(
