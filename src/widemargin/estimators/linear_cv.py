@@ -99,7 +99,8 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
         """Choose C, then train at it."""
-        if "label" in params or on_disk(X):
+        # With a transformer, a list of strings is a list of documents.
+        if "label" in params or (self.transformer is None and on_disk(X)):
             raise ValueError(
                 f"{type(self).__name__} searches with the data in memory; files are taken by "
                 "LinearSVC and LogisticRegression, at a given C"
