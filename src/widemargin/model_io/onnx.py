@@ -57,18 +57,21 @@ def save_onnx(
     dtype : {float64, float32}
         Type of the rows and of the scores. Computations are in float64 either way.
     """
-    regression = isinstance(model, LinearRegressor | ScoreModel)
-    made_of = score_model_of(model) if regression else model_of(model)
+    given = (
+        score_model_of(model)
+        if isinstance(model, LinearRegressor | ScoreModel)
+        else model_of(model)
+    )
     from onnx import TensorProto, helper
 
     kinds = {np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.float32): TensorProto.FLOAT}
     if np.dtype(dtype) not in kinds:
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
     kind = kinds[np.dtype(dtype)]
-    if isinstance(made_of, ScoreModel):
-        _save_regression(made_of, path, kind)
+    if isinstance(given, ScoreModel):
+        _save_regression(given, path, kind)
         return
-    model = made_of
+    model = given
     labels = onnx_labels(model.classes, path)
     graph = _Nodes()
     scores = scores_of(graph, graph.node("Cast", "X", to=TensorProto.DOUBLE), model)
