@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.arguments import no_arguments
+
 ROOT = Path(__file__).parents[1]
 STATIC = ROOT / "docs" / "_static"
 BLUE, ORANGE, GREY, INK = "#3056d3", "#d9730d", "#8b96a3", "#1b2330"
@@ -141,6 +143,7 @@ def data_flow() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     speed()
     certificate()
     data_flow()

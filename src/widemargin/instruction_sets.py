@@ -29,8 +29,8 @@ def available_instruction_sets() -> tuple[str, ...]:
     Examples
     --------
     >>> import widemargin
-    >>> "baseline" in widemargin.available_instruction_sets()
-    True
+    >>> widemargin.available_instruction_sets()[-1]
+    'baseline'
     """
     runs = {"avx2": _cpu.has_avx2(), "baseline": True}
     return tuple(
@@ -70,7 +70,7 @@ def instruction_set_in_use() -> str:
     Examples
     --------
     >>> import widemargin
-    >>> widemargin.instruction_set_in_use() in widemargin.available_instruction_sets()
-    True
+    >>> print("compiled for", widemargin.instruction_set_in_use())
+    compiled for ...
     """
     return str(core.variant)

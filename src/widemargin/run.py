@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -16,115 +15,20 @@ from widemargin.methods.base import Choice, Method, Progress, Settings
 from widemargin.problems.certificate import (
     BestPoint,
     Certificate,
-    Duals,
     Intercept,
     Point,
     Weights,
-    percentage,
 )
 from widemargin.problems.problem import Problem
-
-
-class Status(Enum):
-    """Why a run ended; the value is the sentence that says so."""
-
-    CONVERGED = "the tolerance was reached"
-    ITERATION_LIMIT = "the iteration limit was reached"
-    TIME_LIMIT = "the time limit was reached"
-    INTERRUPTED = "it was interrupted"
-    STALLED = "no further progress was possible in floating point"
-    NO_OPTIMUM = "the classes are separable, and without a penalty there is no optimum"
-
-
-_ADVICE = {
-    Status.ITERATION_LIMIT: "; raise max_iter to come nearer",
-    Status.TIME_LIMIT: "; raise time_limit to come nearer",
-    Status.STALLED: "; scale the features, or ask for less by a larger tol",
-    Status.NO_OPTIMUM: "; use a finite C",
-}
-
+from widemargin.solution import Record as Record
+from widemargin.solution import Solution as Solution
+from widemargin.solution import Status as Status
 
 _SHARE = 0.1
 """Of the tolerance, that rounding may cost before products are computed again, more exactly."""
 
-
-@dataclass(frozen=True)
-class Record:
-    """What one check saw; callbacks receive it, the trace keeps it."""
-
-    iteration: int
-    method: str
-    primal: float
-    dual: float
-    gap: float
-    relative_gap: float
-    active: int
-    passes: float
-    seconds: float
-
-
 Callback = Callable[[Record], Any]
 """Called with each record; returning True stops the run as an interrupt would."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Solution:
-    """Weights, intercept, dual variables, and the proof of their quality."""
-
-    w: Weights
-    b: Intercept
-    alpha: Duals
-    certificate: Certificate
-    status: Status
-    tol: float
-    iterations: int
-    seconds: float
-    solver: str
-    trace: tuple[Record, ...]
-    finite: bool = True
-    """Whether the solver's numbers stayed finite; if not, this is the best point before."""
-
-    def __repr__(self) -> str:
-        return f"<Solution: {self.message}>"
-
-    @property
-    def point(self) -> Point:
-        """The answer as a point, to start another run from."""
-        return Point(self.w, self.b, self.alpha)
-
-    @property
-    def message(self) -> str:
-        """One sentence: how it ended, and how good the answer is."""
-        gap = self.certificate.relative_gap
-        # No optimum is negative, whatever the dual value says so far.
-        within = percentage(min(gap, 1.0))
-        quality = f"objective within {within} % of the optimum (gap {gap:.1g})"
-        steps = f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}"
-        if self.status is Status.CONVERGED:
-            return f"converged after {steps}: {quality}, tol {self.tol:g}"
-        reason, advice = self.status.value, _ADVICE.get(self.status, "")
-        if self.status is Status.STALLED and not self.finite:
-            reason, advice = "the solver's numbers were no longer finite", "; scale the features"
-        elif self.status is Status.STALLED and self.certificate.is_spoilt(self.tol):
-            share = self.certificate.rounding / self.certificate.primal
-            reason = (
-                "the tolerance cannot be proved in double precision, where rounding may change the "
-                f"objective by {share:.1g} of its value"
-            )
-            advice = "; scale the features, lower C, or ask for less by a larger tol"
-        return f"stopped after {steps} because {reason}: {quality}, tol {self.tol:g}{advice}"
-
-    @property
-    def passes(self) -> float:
-        """Work in passes over the data, over all methods that ran; certificates not counted."""
-        return self.trace[-1].passes if self.trace else 0.0
-
-    def history(self) -> dict[str, list[Any]]:
-        """Return the trace as columns."""
-        return {
-            key: [getattr(record, key) for record in self.trace]
-            for key in Record.__dataclass_fields__
-        }
 
 
 class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints, not an error
@@ -365,6 +269,24 @@ def run(
     Returns
     -------
     Solution
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin.auto.registry import choice_of
+    >>> from widemargin.data.training_set import TrainingSet
+    >>> from widemargin.problems.binary import BinaryProblem
+    >>> from widemargin.problems.losses import LOSSES
+    >>> from widemargin.run import run
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> data = TrainingSet.of(scale(X), y, C=1.0, fit_intercept=True)
+    >>> problem = BinaryProblem.of(data, 1, LOSSES["hinge"])
+    >>> solution = run(problem, choice_of("dual_cd", BinaryProblem), tol=1e-3)
+    >>> print(solution.certificate)
+    primal 26.5..., dual 26.5..., within ... % of the optimum
+    >>> solution.status.value
+    'the tolerance was reached'
     """
     watch = Interrupt() if interrupt is None else interrupt
     limits, settings = _Limits(max_iter, time_limit), Settings(tol, seed)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import oracle
-from widemargin import dump_svmlight
+from widemargin import RobustSVC, dump_svmlight
 from widemargin.benchmark import compare
-from widemargin.benchmark.compare import Measurement
+from widemargin.benchmark.compare import Comparison, Measurement
 from widemargin.benchmark.rivals import rivals
 from widemargin.benchmark.tasks import Examples, find_examples
 from widemargin.cli.main import main
@@ -41,7 +41,9 @@ def test_the_command_writes_every_curve(
     assert [entry["method"] for entry in report["runs"]] == methods.split(",")
     with open(output / "bench.csv", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert list(rows[0]) == list(Measurement.__dataclass_fields__)
+    about = ["problem", "C", "until", "setting"]
+    assert list(rows[0]) == [*Measurement.__dataclass_fields__, *about]
+    assert [rows[0][name] for name in about] == ["hinge", "0.1", "0.001", "C = 0.1"]
     best = min(float(row["primal"]) for row in rows)
     for method in methods.split(","):
         curve = [row for row in rows if row["method"] == method]
@@ -111,3 +113,45 @@ def test_a_test_set_with_more_features(folder: Path) -> None:
     examples = find_examples("two", str(folder))
     assert isinstance(examples, Examples)
     assert examples.X.shape[1] == examples.X_test.shape[1] == X.shape[1] + 2
+
+
+def test_the_robust_problem(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The methods for it agree, also with the estimator; the radius is on the report."""
+    monkeypatch.setenv("WIDEMARGIN_DATA", str(folder))
+    output = folder / "out"
+    line = "bench --problem robust --data two --methods auto,interior_point,hybrid,gs_admm,dual_cd"
+    line += " --radius 0.2 --norm inf --label-cost 2 --intercept exact --until 1e-4 --time-limit 5"
+    assert main([*line.split(), "--no-figures", "--json", "--output", str(output)]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert "dual_cd" in next(iter(report["failures"]))
+    assert [run["gap"] <= 1e-4 for run in report["runs"][:3]] == [True] * 3
+    result = Comparison.read_csv(output / "bench.csv")
+    assert result.setting == "radius 0.2"
+    examples = find_examples("two")
+    model = RobustSVC(0.2, norm=np.inf, label_cost=2.0, tol=1e-8).fit(examples.X, examples.y)
+    for method in ("auto", "hybrid"):
+        last = result.curve("two", method)[-1]
+        assert last.primal == pytest.approx(float(model.primal_[0]), rel=2e-4)
+        assert last.accuracy == pytest.approx(
+            model.score(examples.X_test, examples.y_test), abs=0.05
+        )
+    assert main(["report", str(output / "bench.csv"), "-o", str(folder / "page.html"), "-q"]) == 0
+    assert "radius 0.2" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"problem": "hinge", "radius": 0.1}, "radius is for the problem 'robust'"),
+        ({"problem": "robust", "C": 2.0}, "has no C"),
+        ({"problem": "robust", "kernel": "rbf"}, "is linear"),
+        ({"problem": "robust", "norm": 3.0}, "norm must be 1, 2 or infinity"),
+    ],
+)
+def test_arguments_of_another_problem(arguments: dict, message: str) -> None:
+    examples = Examples("toy", np.eye(4), np.array([0, 1, 0, 1]))
+    problem = arguments.pop("problem")
+    with pytest.raises(ValueError, match=message):
+        compare(problem, [examples], ["auto"], **arguments)

@@ -15,7 +15,7 @@ LAYERS = (
     ("projections",),
     ("methods",),
     ("auto",),
-    ("run",),
+    ("run", "solution"),
     ("progress",),
     ("selection",),
     ("estimators",),

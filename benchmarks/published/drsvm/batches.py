@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.arguments import no_arguments
 from benchmarks.published.drsvm.common import LABEL_COST, RADIUS, RESULTS, load, write
 from benchmarks.published.drsvm.figure import trace
 from widemargin.auto.registry import Named, choice_of
@@ -57,4 +58,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

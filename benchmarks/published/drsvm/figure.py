@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.arguments import no_arguments
 from benchmarks.published.drsvm.common import LABEL_COST, RADIUS, RESULTS, load
 from widemargin.auto.registry import Named, choice_of
 from widemargin.data.rows import Rows, as_rows_array
@@ -96,4 +97,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

@@ -10,7 +10,6 @@ not named stay as they were.
 from __future__ import annotations
 
 import csv
-import sys
 import time
 import warnings
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.arguments import names_asked_for
 from widemargin import LinearSVCCV, LogisticRegressionCV
 
 from .data import RESULTS, load, write
@@ -131,4 +131,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(names_asked_for(__doc__, "set", SETS))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.arguments import no_arguments
 from widemargin import LinearSVC, LinearSVCCV, path
 
 from .data import RESULTS, load, write
@@ -139,4 +140,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

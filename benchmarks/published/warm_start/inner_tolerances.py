@@ -10,12 +10,13 @@ halves. Of the paper's sets a9a and ijcnn1 are at hand; for its documents news20
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.arguments import names_asked_for
 
 from .data import load, write
 
@@ -110,4 +111,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(names_asked_for(__doc__, "set"))

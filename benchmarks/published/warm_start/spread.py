@@ -10,13 +10,13 @@ another draw gives.
 from __future__ import annotations
 
 import csv
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from benchmarks.arguments import names_asked_for
 from widemargin import LogisticRegressionCV
 
 from .data import RESULTS, load, published, write
@@ -71,4 +71,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(names_asked_for(__doc__, "set", SETS))

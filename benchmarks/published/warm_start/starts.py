@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.arguments import no_arguments
 from widemargin import path
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.problems.binary import BinaryProblem
@@ -43,4 +44,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

@@ -9,7 +9,6 @@ once); the dual search is coordinate descent and gets a limited time.
 from __future__ import annotations
 
 import csv
-import sys
 import time
 import warnings
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.arguments import names_asked_for
 from widemargin import LogisticRegressionCV
 
 from .data import RESULTS, load, published, write
@@ -114,4 +114,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(names_asked_for(__doc__, "set"))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.arguments import no_arguments
 from widemargin import LogisticRegressionCV
 
 from .data import load, write
@@ -70,4 +71,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    no_arguments(__doc__)
     main()

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.auto.registry import METHODS, choice_of
+from widemargin.auto.registry import METHODS, SEQUENCES, choice_of
 from widemargin.benchmark.probe import Probed
 from widemargin.benchmark.rivals import Fit, RefusalError, known_rivals, rivals
-from widemargin.benchmark.tasks import Examples, Task, find_examples, make_task
+from widemargin.benchmark.tasks import ROBUST, Ball, Examples, Task, find_examples, make_task
 from widemargin.data.replacing import replacing
 from widemargin.interrupt import Interrupt
 from widemargin.methods.base import Choice
@@ -47,9 +47,27 @@ class Measurement:
     accuracy: float
 
 
+_OF_ALL = {"problem": str, "C": float, "until": float, "setting": str}
+"""Columns that are the same in every line of the CSV file."""
+
+
 @dataclass
 class Comparison:
-    """The curves of all runs."""
+    """The curves of all runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.benchmark import compare
+    >>> from widemargin.benchmark.tasks import Examples
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> examples = Examples("toy", X, np.sign(X[:, 0] + X[:, 1] ** 3))
+    >>> result = compare("logistic", [examples], ["newton", "dual_cd"], until=1e-6)
+    >>> result.methods("toy")
+    ['newton', 'dual_cd']
+    >>> print(f"gap {result.curve('toy', 'newton')[-1].gap:.0e}, {result.setting}")
+    gap ...e-..., C = 1
+    """
 
     problem: str
     C: float
@@ -59,6 +77,11 @@ class Comparison:
     """Why a method did not run on a data set."""
     interrupted: bool = False
     """Whether Ctrl-C ended it. The current run is kept up to that point; later ones are missing."""
+    setting: str = ""
+    """What the problem depends on: "C = 1", or "radius 0.1" of the robust one."""
+
+    def __post_init__(self) -> None:
+        self.setting = self.setting or f"C = {self.C:g}"
 
     @property
     def data(self) -> list[str]:
@@ -93,13 +116,31 @@ class Comparison:
         return float(np.median(times)) if times else np.inf
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write all measurements, one per line."""
+        """Write all measurements, one per line; the last columns say what was compared."""
+        same = {name: getattr(self, name) for name in _OF_ALL}
+        names = [*(f.name for f in fields(Measurement)), *same]
         with replacing(path, text=True) as stream:
-            writer = csv.DictWriter(
-                stream, [f.name for f in fields(Measurement)], lineterminator="\n"
-            )
+            writer = csv.DictWriter(stream, names, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(asdict(m) for m in self.measurements)
+            writer.writerows({**asdict(m), **same} for m in self.measurements)
+
+    @classmethod
+    def read_csv(cls, path: str | os.PathLike[str]) -> Comparison:
+        """Read what `write_csv` wrote."""
+        kinds = {"data": str, "method": str, "round": int, "iteration": int}
+        with open(path, encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        if not rows:
+            raise ValueError(f"{path} has no measurements")
+        try:
+            same = {name: kind(rows[0][name]) for name, kind in _OF_ALL.items()}
+            found = [
+                Measurement(**{k: kinds.get(k, float)(v) for k, v in row.items() if k not in same})
+                for row in rows
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is not a file of widemargin bench: {error}") from None
+        return cls(measurements=found, **same)
 
     def write_figures(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Draw one figure per data set; needs matplotlib."""
@@ -122,6 +163,9 @@ def compare(
     intercept: str = "none",
     kernel: str | None = None,
     gamma: float | None = None,
+    radius: float | None = None,
+    label_cost: float | None = None,
+    norm: float | None = None,
     rounds: int = 1,
     max_iter: int = 1_000_000,
     time_limit: float = 60.0,
@@ -134,7 +178,7 @@ def compare(
     Parameters
     ----------
     problem : str
-        "hinge", "squared_hinge", "logistic", "crammer_singer" or "weston_watkins".
+        "hinge", "squared_hinge", "logistic", "crammer_singer", "weston_watkins" or "robust".
     data : sequence of str or Examples
         Names of data sets (see `folder`), files, or examples.
     methods : sequence of str
@@ -146,6 +190,8 @@ def compare(
     kernel : {"rbf", "poly", "linear"}, optional
     gamma : float, optional
         By default 1 / (n_features · variance of X).
+    radius, label_cost, norm : float, optional
+        Of the robust problem, as in `RobustSVC`; by default 0.1, infinity and 2.
     rounds : int, default=1
         Repetitions. Methods are interleaved, so that other load affects all of them.
     max_iter, time_limit : limits of each run
@@ -168,11 +214,15 @@ def compare(
     >>> X = random.normal(size=(200, 5))
     >>> examples = Examples("toy", X, np.sign(X[:, 0] + 0.1 * random.normal(size=200)))
     >>> result = compare("hinge", [examples], ["dual_cd", "pragam"], until=1e-3)
-    >>> [result.curve("toy", name)[-1].gap <= 1e-3 for name in result.methods("toy")]
-    [True, True]
+    >>> for name in result.methods("toy"):
+    ...     print(f"{name}: gap {result.curve('toy', name)[-1].gap:.0e}")
+    dual_cd: gap ...e-...
+    pragam: gap ...e-...
     """
     installed = _check_names(methods)
-    result = Comparison(problem, float(C), float(until))
+    ball = Ball(radius, label_cost, norm)
+    setting = f"radius {ball.filled()[0]:g}" if problem == ROBUST else ""
+    result = Comparison(problem, float(C), float(until), setting=setting)
     # One for all runs: Ctrl-C ends the comparison, not only one run.
     with Interrupt() as interrupt:
         limits = _Limits(until, max_iter, time_limit, interrupt)
@@ -181,7 +231,7 @@ def compare(
                 break
             examples = find_examples(entry, folder) if isinstance(entry, str) else entry
             task = make_task(
-                problem, examples, C=C, intercept=intercept, kernel=kernel, gamma=gamma
+                problem, examples, C=C, intercept=intercept, kernel=kernel, gamma=gamma, ball=ball
             )
             _warm_up(task, interrupt)
             series: dict[tuple[str, int], list[Any]] = {}
@@ -213,11 +263,12 @@ class _Limits:
 
 def _check_names(methods: Sequence[str]) -> dict[str, Fit]:
     """Return the installed rivals; raise an error for a name that is neither rival nor method."""
-    installed = {name: fit for name, fit in rivals().items() if name not in METHODS}
+    ours = ("auto", *METHODS, *SEQUENCES)
+    installed = {name: fit for name, fit in rivals().items() if name not in ours}
     for name in methods:
-        if name not in ("auto", *METHODS, *installed):
+        if name not in (*ours, *installed):
             reason = "is not installed" if name in known_rivals() else "is unknown"
-            known = ", ".join(["auto", *METHODS, *installed])
+            known = ", ".join([*ours, *installed])
             raise ValueError(f"method {name!r} {reason}; available: {known}")
     return installed
 

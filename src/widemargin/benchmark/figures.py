@@ -54,7 +54,7 @@ def write_figure(comparison: Comparison, data: str, folder: Path) -> Path:
             shown.setdefault(label, handle)
     cells[5].axis("off")
     cells[5].legend(shown.values(), shown.keys(), loc="center", frameon=False, fontsize=11)
-    figure.suptitle(f"{data}: {comparison.problem.replace('_', ' ')}, C = {comparison.C:g}")
+    figure.suptitle(f"{data}: {comparison.problem.replace('_', ' ')}, {comparison.setting}")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{data}.png"
     figure.savefig(path, dpi=130)

@@ -13,14 +13,44 @@ from numpy.typing import NDArray
 from widemargin.data.gram import Gram, Kernel
 from widemargin.data.svmlight import load_svmlight
 from widemargin.data.training_set import TrainingSet
+from widemargin.data.validation import check_not_negative, check_number
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import RULES, MulticlassProblem
+from widemargin.problems.norms import NORMS
+from widemargin.problems.robust import RobustProblem
 
-PROBLEMS = (*LOSSES, *RULES)
+ROBUST = "robust"
+PROBLEMS = (*LOSSES, *RULES, ROBUST)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The Wasserstein ball of the robust problem; None stands for the default.
+
+    Attributes
+    ----------
+    radius : float, default=0.1
+    label_cost : float, default=inf
+    norm : {1, 2, inf}, default=2
+    """
+
+    radius: float | None = None
+    label_cost: float | None = None
+    norm: float | None = None
+
+    def filled(self) -> tuple[float, float, float]:
+        """Return radius, label_cost and norm, checked, defaults filled in."""
+        radius = 0.1 if self.radius is None else float(self.radius)
+        label_cost = np.inf if self.label_cost is None else float(self.label_cost)
+        norm = 2.0 if self.norm is None else float(self.norm)
+        check_not_negative("radius", radius)
+        check_number("label_cost", label_cost, lambda v: v > 0.0, "a positive number or infinity")
+        check_number("norm", norm, lambda v: v in NORMS, "1, 2 or infinity")
+        return radius, label_cost, norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +105,7 @@ class Task:
     @property
     def binary(self) -> bool:
         """Whether there is one weight vector."""
-        return self.name in LOSSES
+        return self.name not in RULES
 
     @property
     def signs(self) -> NDArray[np.float64]:
@@ -117,12 +147,11 @@ def make_task(
     intercept: str = "none",
     kernel: str | None = None,
     gamma: float | None = None,
+    ball: Ball | None = None,
 ) -> Task:
     """Return a problem on a data set."""
-    if name not in PROBLEMS:
-        raise ValueError(f"problem must be one of {', '.join(PROBLEMS)}; got {name!r}")
-    if intercept not in ("none", "exact", "penalised"):
-        raise ValueError(f"intercept must be none, exact or penalised; got {intercept!r}")
+    ball = ball or Ball()
+    _check(name, C, intercept, kernel, ball)
     kinds = {"none": False, "exact": True}
     data = TrainingSet.of(
         examples.X, examples.y, C=float(C), fit_intercept=kinds.get(intercept, intercept)
@@ -133,6 +162,8 @@ def make_task(
     if kernel is None:
         if name in RULES:
             problem = MulticlassProblem.of(data, name)
+        elif name == ROBUST:
+            problem = RobustProblem.of(data, last, *ball.filled())
         else:
             problem = BinaryProblem.of(data, last, LOSSES[name])
     else:
@@ -146,3 +177,19 @@ def make_task(
         else:
             problem = KernelProblem.of(data, gram, last, LOSSES[name])
     return Task(problem, name, examples, data.classes, function, float(C), intercept)
+
+
+def _check(name: str, C: float, intercept: str, kernel: str | None, ball: Ball) -> None:
+    """Raise an error for arguments that a problem does not have."""
+    if name not in PROBLEMS:
+        raise ValueError(f"problem must be one of {', '.join(PROBLEMS)}; got {name!r}")
+    if intercept not in ("none", "exact", "penalised"):
+        raise ValueError(f"intercept must be none, exact or penalised; got {intercept!r}")
+    if name != ROBUST:
+        given = [key for key, value in vars(ball).items() if value is not None]
+        if given:
+            raise ValueError(f"{given[0]} is for the problem {ROBUST!r}; the problem is {name!r}")
+    elif C != 1.0:
+        raise ValueError(f"the robust problem has no C, it has a radius; got C={C!r}")
+    elif kernel is not None or intercept == "penalised":
+        raise ValueError("the robust problem is linear, with an exact intercept or none")

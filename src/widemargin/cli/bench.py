@@ -15,7 +15,7 @@ from widemargin.cli.output import Output
 if TYPE_CHECKING:
     from widemargin.benchmark.compare import Comparison, Teller
 
-_PROBLEMS = ("hinge", "squared_hinge", "logistic", "crammer_singer", "weston_watkins")
+_PROBLEMS = ("hinge", "squared_hinge", "logistic", "crammer_singer", "weston_watkins", "robust")
 
 
 def add_to(commands: Any) -> None:
@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
         "their gaps fall over time as CSV and figures.",
     )
     add = adder(parser)
-    add("--problem", "hinge", "loss or multiclass rule", choices=_PROBLEMS)
+    add("--problem", "hinge", "loss, multiclass rule, or robust", choices=_PROBLEMS)
     files = "comma-separated files, or names of sets in the data folder"
     parser.add_argument("--data", required=True, help=files)
     names = "comma-separated names of solvers, or of installed libraries: liblinear, scikit_learn"
@@ -37,6 +37,9 @@ def add_to(commands: Any) -> None:
     add("--intercept", "none", "kind of intercept", choices=("none", "exact", "penalised"))
     add("--kernel", None, "use a kernel", choices=("rbf", "poly", "linear"))
     add("--gamma", None, "coefficient of the kernel", **NUMBER)
+    add("--radius", None, "robust: how far the data may move (default: 0.1)", type=float)
+    add("--label-cost", None, "robust: cost of flipping a label (default: inf)", type=float)
+    add("--norm", None, "robust: norm of the weights, 1, 2 or inf (default: 2)", type=float)
     add("--rounds", 1, "repetitions", **COUNT)
     add("--time-limit", 60.0, "time limit per run", **SECONDS)
     add("--seed", 0, "seed of the solvers", type=int)
@@ -78,6 +81,9 @@ def _compare(output: Output, options: argparse.Namespace) -> Comparison:
             intercept=options.intercept,
             kernel=options.kernel,
             gamma=options.gamma,
+            radius=options.radius,
+            label_cost=options.label_cost,
+            norm=options.norm,
             rounds=options.rounds,
             time_limit=options.time_limit,
             folder=options.data_folder,

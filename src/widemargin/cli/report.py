@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import time
 import warnings
@@ -90,29 +89,11 @@ def _is_comparison(path: str) -> bool:
 
 
 def _of_comparison(options: argparse.Namespace) -> Report:
-    from widemargin.benchmark.compare import Comparison, Measurement
+    from widemargin.benchmark.compare import Comparison
     from widemargin.report import report
 
     _refuse_data(options)
-    with open(options.file, encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    kinds = {"data": str, "method": str, "round": int, "iteration": int}
-    try:
-        found = [Measurement(**{k: kinds.get(k, float)(v) for k, v in row.items()}) for row in rows]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{options.file} is not a file of widemargin bench: {error}") from None
-    if not found:
-        raise ValueError(f"{options.file} has no measurements")
-    result = Comparison("", float("nan"), _target(found), found)
-    return report(result, title=options.title or f"Comparison of solvers: {options.file}")
-
-
-def _target(found: list[Any]) -> float:
-    """Return the gap that was aimed at: the largest power of ten above the best one's last gap."""
-    import math
-
-    gaps = [m.gap for m in found if math.isfinite(m.gap) and m.gap > 0.0]
-    return 10.0 ** math.ceil(math.log10(min(gaps))) if gaps else 1e-6
+    return report(Comparison.read_csv(options.file), title=options.title)
 
 
 def _refuse_data(options: argparse.Namespace) -> None:

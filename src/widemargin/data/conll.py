@@ -188,6 +188,19 @@ def load_letters(
     y : list of ndarray of str
     fold : ndarray of shape (words,)
         The fold, 0 to 9, that each word belongs to.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from widemargin import load_letters
+    >>> pixels = " ".join(["0"] * 128)
+    >>> letters = [f"1 o 2 1 1 0 {pixels}", f"2 r -1 1 2 0 {pixels}"]  # -1: the last one
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "letter.data")
+    ...     _ = open(path, "w").write("\\n".join(letters) + "\\n")
+    ...     X, y, fold = load_letters(path)
+    >>> X[0].shape, y
+    ((2, 128), [array(['o', 'r'], dtype='<U1')])
     """
     X, y, fold = [], [], []
     pixels: list[NDArray[np.float64]] = []

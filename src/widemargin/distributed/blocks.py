@@ -26,7 +26,14 @@ moved from version to version."""
 
 
 class ClusterLostError(ConnectionError):
-    """The scheduler cannot be reached any more, or has forgotten the work."""
+    """The scheduler cannot be reached any more, or has forgotten the work.
+
+    Examples
+    --------
+    >>> from widemargin.dask import ClusterLostError
+    >>> issubclass(ClusterLostError, ConnectionError)
+    True
+    """
 
 
 @dataclass(frozen=True, eq=False)

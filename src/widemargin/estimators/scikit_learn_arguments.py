@@ -35,6 +35,16 @@ class IgnoredArgumentWarning(UserWarning):
     It is shown once per process for each argument. To silence it::
 
         warnings.simplefilter("ignore", widemargin.IgnoredArgumentWarning)
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from widemargin import IgnoredArgumentWarning, LinearSVC
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = LinearSVC(intercept_scaling=10.0).fit([[0.0], [1.0]], [0, 1])
+    >>> [warning.category.__name__ for warning in caught]
+    ['IgnoredArgumentWarning']
     """
 
 

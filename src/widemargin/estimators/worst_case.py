@@ -46,6 +46,21 @@ class WorstCase:
         Direction of length one, in the norm of the features, along which the score grows fastest.
     attained : bool
         Whether the atoms attain the supremum, or only come close to it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> from widemargin import LinearSVC, worst_case
+    >>> case = worst_case(LinearSVC("hinge").fit(X, y), X, y, radius=0.1)
+    >>> case
+    <WorstCase: hinge loss 0.038... -> 0.34..., errors 1.23 % -> 20.9 % ...; 569 atoms>
+    >>> print(f"{(case.shift > 0).sum()} rows move, by {case.shift.max():.2f}")
+    32 rows move, by 1.78
+    >>> case.examples(X).shape
+    (569, 30)
     """
 
     loss: float

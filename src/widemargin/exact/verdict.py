@@ -28,6 +28,20 @@ class ExactCertificate:
         joint classes, the sum of the sizes of all of theirs.
     in_range : bool
         Whether the dual variables were within their ranges as they came.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from widemargin import LinearSVC, verify_exactly
+    >>> model = LinearSVC("hinge", C=0.5).fit(X[:100], y[:100])
+    >>> report = verify_exactly(model, X[:100], y[:100])
+    >>> problem = report.problems[0]
+    >>> problem.verdict
+    'true'
+    >>> primal, dual = problem.exact_primal.upper, problem.exact_dual.lower
+    >>> print(f"{float(dual):.6f} <= optimum <= {float(primal):.6f}")
+    0.69... <= optimum <= 0.69...
     """
 
     name: str
@@ -86,6 +100,16 @@ class ExactReport:
     ----------
     problems : tuple of ExactCertificate
         One per row of ``coef_``, or a single one for joint multiclass.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from widemargin import LinearSVC, verify_exactly
+    >>> model = LinearSVC("hinge", C=0.5).fit(X[:100], y[:100])
+    >>> report = verify_exactly(model, X[:100], y[:100])
+    >>> print(report)
+    1: true; primal 0.696... claimed, exceeds the exact value by ...; dual 0.69... claimed, ...
     """
 
     problems: tuple[ExactCertificate, ...]

@@ -15,6 +15,19 @@ class ModelFormatError(ValueError):
         Line of a text file, counted from 1.
     reason : str
         The message without path and line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from widemargin import ModelFormatError, load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "notes.txt")
+    ...     _ = open(path, "w").write("not a model")
+    ...     try:
+    ...         load_model(path)
+    ...     except ModelFormatError as error:
+    ...         print(error.reason)
+    this is not a widemargin model
     """
 
     def __init__(

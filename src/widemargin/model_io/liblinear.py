@@ -64,6 +64,19 @@ def save_liblinear(
     model : LinearModel, ScoreModel, or a fitted LinearSVC, LogisticRegression or LinearSVR
         The classes of a classifier must be integers.
     path : path-like
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LinearSVC, save_liblinear
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.model")
+    ...     save_liblinear(LinearSVC().fit(X, y), path)
+    ...     lines = open(path).read().splitlines()
+    >>> lines[:3]
+    ['solver_type L2R_L2LOSS_SVC', 'nr_class 3', 'label 0 1 2']
     """
     if isinstance(model, LinearRegressor | ScoreModel):
         _save_scores(score_model_of(model), path)
@@ -144,6 +157,18 @@ def load_liblinear(path: PathLike) -> LinearModel | ScoreModel:
     ------
     ModelFormatError
         With the line, if the text is not such a model.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from widemargin import load_liblinear
+    >>> text = "solver_type L2R_LR\\nnr_class 2\\nlabel 1 -1\\nnr_feature 2\\nbias -1\\nw\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "liblinear.model")
+    ...     _ = open(path, "w").write(text + "0.5\\n-2\\n")
+    ...     model = load_liblinear(path)
+    >>> model.loss, model.classes, model.coef
+    ('logistic', array([-1,  1]), array([[ 0.5, -2. ]]))
     """
     with open(path, "rb") as file:
         header = _read_header(file, path)

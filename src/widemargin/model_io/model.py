@@ -297,6 +297,17 @@ def model_of(estimator: LinearScores | LinearModel) -> LinearModel:
     Returns
     -------
     LinearModel
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from widemargin import LinearSVC, model_of
+    >>> model = model_of(LinearSVC(C=10.0).fit(X, y))
+    >>> model.loss, model.C, model.coef.shape
+    ('squared_hinge', 10.0, (3, 4))
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
     """
     if isinstance(estimator, LinearModel):
         return estimator

@@ -56,6 +56,20 @@ def save_onnx(
     path : path-like
     dtype : {float64, float32}
         Type of the rows and of the scores. Computations are in float64 either way.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LogisticRegression, save_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.onnx")
+    ...     save_onnx(LogisticRegression().fit(X, y), path)
+    ...     graph = onnx.load(path).graph
+    >>> [output.name for output in graph.output]
+    ['label', 'scores', 'probabilities']
     """
     given = (
         score_model_of(model)
@@ -241,8 +255,17 @@ def register_onnx_converters() -> None:
 
     Examples
     --------
-    >>> from widemargin.model_io import register_onnx_converters
-    >>> register_onnx_converters()  # doctest: +SKIP
+    >>> import skl2onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from widemargin import LogisticRegression, register_onnx_converters
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    >>> register_onnx_converters()
+    >>> model = skl2onnx.to_onnx(pipeline, X[:1], options={"zipmap": False})
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
     """
     from widemargin.model_io._skl2onnx import register
 

@@ -112,6 +112,21 @@ def load_model(
     ------
     ModelFormatError
         If the file is not a model, has a newer schema, is truncated or corrupt.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LinearSVC, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.model")
+    ...     save_model(LinearSVC().fit(X, y), path)
+    ...     model = load_model(path)
+    >>> print(model.certificates[0])
+    primal ..., dual ..., within ... % of the optimum
+    >>> model.to_estimator().predict(X[:3])
+    array([0, 0, 0])
     """
     header, arrays = read_container(path)
     try:

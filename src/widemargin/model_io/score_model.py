@@ -175,6 +175,17 @@ def score_model_of(estimator: LinearRegressor | ScoreModel) -> ScoreModel:
     Returns
     -------
     ScoreModel
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from widemargin import LinearSVR, score_model_of
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = score_model_of(LinearSVR(epsilon=10.0, C=100.0).fit(X, y))
+    >>> model
+    <ScoreModel: regression, epsilon_insensitive, 10 features, intercept exact>
+    >>> model.predict(X[:2]).round()
+    array([183.,  78.])
     """
     from widemargin import __version__
 

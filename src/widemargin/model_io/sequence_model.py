@@ -261,6 +261,14 @@ def sequence_model_of(
     Returns
     -------
     SequenceModel
+
+    Examples
+    --------
+    >>> from widemargin import SequenceSVC, sequence_model_of
+    >>> words = [[{"word": "the"}, {"word": "dog"}], [{"word": "a"}, {"word": "cat"}]]
+    >>> model = sequence_model_of(SequenceSVC().fit(words, [["DET", "NOUN"], ["DET", "NOUN"]]))
+    >>> model.feature_names
+    ('word=the', 'word=dog', 'word=a', 'word=cat')
     """
     from widemargin import __version__
 

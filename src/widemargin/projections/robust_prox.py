@@ -29,6 +29,13 @@ class ProxStep:
         Multipliers of the pieces 1 − m and 1 + m − κλ.
     case : str
         Which pieces are active, one of `CASES`.
+
+    Examples
+    --------
+    >>> from widemargin.projections import robust_prox
+    >>> step = robust_prox([0.0, 0.0], 1.0, [1.0, 0.0], step=0.25, label_cost=2.0)
+    >>> step.case, step.w, step.keep, step.flip
+    ('kept', array([0.25, 0.  ]), ..., ...)
     """
 
     w: Vector

@@ -28,7 +28,7 @@ def comparison_page(comparison: Comparison, title: str | None) -> str:
         sections.append(Section("failures", "Did not run", [listed], wide=True))
     methods = list(dict.fromkeys(m.method for m in comparison.measurements))
     tiles = [
-        Tile("problem", problem, f"C = {comparison.C:g}"),
+        Tile("problem", problem, comparison.setting),
         Tile("solvers", str(len(methods))),
         Tile("data sets", str(len(comparison.data))),
         Tile("target gap", f"{comparison.until:g}"),

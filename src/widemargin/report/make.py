@@ -33,6 +33,17 @@ class Report:
     ----------
     html : str
         The whole document; it needs no network and no other file.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LinearSVC, report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> page = report(LinearSVC().fit(X, y), X, y)
+    >>> page
+    <Report: ... kB of HTML; save(path) writes it, open() shows it>
+    >>> page.html.startswith("<!doctype html>")
+    True
     """
 
     def __init__(self, html: str) -> None:

@@ -17,10 +17,16 @@ def certified_optimal() -> Any:
 
     Examples
     --------
-    >>> import skore  # doctest: +SKIP
-    >>> report = skore.EstimatorReport(model, X_test=X, y_test=y)  # doctest: +SKIP
-    >>> report.checks.add([certified_optimal()])  # doctest: +SKIP
-    >>> report.checks.summarize()  # doctest: +SKIP
+    >>> import skore
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from widemargin import LinearSVC
+    >>> from widemargin.report.skore_check import certified_optimal
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearSVC().fit(scale(X), y)
+    >>> report = skore.EstimatorReport(model, X_test=scale(X), y_test=y)
+    >>> report.checks.add([certified_optimal()])
+    >>> summary = report.checks.summarize()
     """
     from skore import Check, CheckNotApplicable
 

@@ -46,12 +46,18 @@ class Path:
         For each C one solution per problem: one for two classes, else one per class.
     classes : ndarray of shape (n_classes,) or None
         None for a path over a problem.
-    scaling : float
-        Value of the constant feature behind a penalised intercept, else 0.
+    scaling : float, the constant feature behind a penalised intercept, or 0
     starting : ndarray of shape (n_Cs,)
         Passes spent on finding the starting points.
     shift : ndarray of shape (n_features,) or None
         What was subtracted from columns far from zero while training.
+
+    Examples
+    --------
+    >>> from widemargin import path
+    >>> over = path([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], Cs=[0.1, 1.0])
+    >>> over.coefs.shape, over.Cs
+    ((2, 1, 1), array([0.1, 1. ]))
     """
 
     Cs: Vector
