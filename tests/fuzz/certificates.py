@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from tests.fuzz.blocks import fit_from_disk, fit_in_blocks
 from tests.fuzz.children import Outcome
 from tests.fuzz.judges import untrue
 from tests.fuzz.nasty import Data, Random, data_of
@@ -19,6 +20,7 @@ from widemargin import Certificate, LogisticRegression
 LIMIT = 20.0
 """CPU seconds that a case may take; a fit has a limit of a fraction of a second per class."""
 _OF_SEQUENCES = ("sequence", "conditional")
+_IN_FOLDS = ("search", "lanes", "regression search", "robust search")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,8 @@ def draw(seed: int, number: int) -> Drawn:
         "random_state": int(random.integers(1000)),
     }
     model = kind.make(random, settings, classes)
-    # The judges of pairs fit each alone, and know nothing of the other classes.
-    if name != "kernel pairs" and "class_weight" in model.get_params() and random.random() < 0.2:
+    # The judges of pairs of classes fit each alone, and know nothing of the others.
+    if "kernel" not in name and "class_weight" in model.get_params() and random.random() < 0.2:
         model.set_params(class_weight="balanced")
     loss = "" if name == "robust" else getattr(model, "loss", "")
     loss = "logistic" if isinstance(model, LogisticRegression) else loss
@@ -62,12 +64,14 @@ def _laid_out(random: Random, name: str, data: Data) -> Data:
     if name == "structured":
         X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
         return replace(data, X=X, y=np.unique(data.y, return_inverse=True)[1])
-    if name == "regression":
+    if name.startswith("regression"):
+        data = _twice(data) if name in _IN_FOLDS else data
         return replace(data, y=_targets(random, data.y.size))
-    if name == "search":  # every fold needs every class
-        X = sp.vstack([data.X] * 2, "csr") if sp.issparse(data.X) else np.concatenate([data.X] * 2)
-        weight = None if data.sample_weight is None else np.tile(data.sample_weight, 2)
-        return replace(data, X=X, y=np.tile(data.y, 2), sample_weight=weight)
+    if name in _IN_FOLDS:  # every fold needs every class
+        return _twice(data)
+    if name == "kernel features":
+        X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+        return replace(data, X=np.rint(np.clip(X, -9.0, 9.0)[:, :9]).astype(np.float64))
     if name not in _OF_SEQUENCES:
         return data
     cuts = np.flatnonzero(random.random(data.y.size - 1) < 0.4) + 1
@@ -76,6 +80,13 @@ def _laid_out(random: Random, name: str, data: Data) -> Data:
     if weight is not None:
         weight = np.maximum(weight[np.concatenate([[0], cuts])], 1e-12)
     return replace(data, X=np.split(X, cuts), y=np.split(data.y, cuts), sample_weight=weight)
+
+
+def _twice(data: Data) -> Data:
+    """Return all examples twice, so that halves have every class."""
+    X = sp.vstack([data.X] * 2, "csr") if sp.issparse(data.X) else np.concatenate([data.X] * 2)
+    weight = None if data.sample_weight is None else np.tile(data.sample_weight, 2)
+    return replace(data, X=X, y=np.tile(data.y, 2), sample_weight=weight)
 
 
 def _targets(random: Random, count: int) -> Any:
@@ -95,7 +106,7 @@ def case(seed: int, number: int) -> Outcome:
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            model.fit(data.X, data.y, data.sample_weight)
+            _FITS.get(drawn.kind, _fit)(model, data)
         except ValueError as error:
             if str(error).startswith("solver '"):
                 return Outcome(drawn.row, "refused")
@@ -108,6 +119,19 @@ def case(seed: int, number: int) -> Outcome:
     if fault:
         return _failed(drawn, fault)
     return Outcome(drawn.row, "fell short" if short else "true")
+
+
+def _fit(model: Any, data: Data) -> None:
+    model.fit(data.X, data.y, data.sample_weight)
+
+
+def _fit_features(model: Any, data: Data) -> None:
+    X = data.X @ data.X.T if model.kernel == "precomputed" else data.X
+    model.fit(X, data.y, data.sample_weight)
+
+
+_FITS = {"kernel features": _fit_features, "blocks": fit_in_blocks, "disk": fit_from_disk}
+"""Kinds whose rows are not simply given."""
 
 
 def _failed(drawn: Drawn, what: str) -> Outcome:

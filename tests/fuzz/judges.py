@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -105,6 +106,20 @@ def _kernel(model: Any, data: Data) -> str:
     return ""
 
 
+def _kernel_features(model: Any, data: Data) -> str:
+    """Compare with a linear model of the kernel's own features, which are whole numbers."""
+    X = data.X
+    if model.kernel == "poly":  # (x·z + c)² is the sum of all products of two of (x, c)
+        X = np.hstack([X, np.full((len(X), 1), model.coef0)])
+        X = np.einsum("ij,ik->ijk", X, X).reshape(len(X), -1)
+    return _kernel(model, replace(data, X=X))
+
+
+def _claims(model: Any, data: Data) -> str:
+    """Ask a model of the campaign's own, which kept what every problem claims."""
+    return str(model.untrue(data))
+
+
 def _optima_of_pairs(linear: Any, data: Data) -> Iterator[tuple[Fraction, Fraction]]:
     labels = np.unique(data.y)
     X = data.X.tocsr() if sp.issparse(data.X) else data.X
@@ -188,8 +203,11 @@ _JUDGES = {
     "kernel": _kernel,
     "kernel pairs": _kernel,
     "kernel joint": _kernel,
+    "kernel features": _kernel_features,
+    "path": _claims,
+    "lanes": _claims,
     "no penalty": _unpenalised,
     "conditional": _conditional,
     "structured": _structured,
 }
-"""Kinds whose models do not keep their dual variables."""
+"""Kinds whose models do not keep their dual variables, or not under the usual names."""

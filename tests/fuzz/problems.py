@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 from tests.fuzz.nasty import Random
+from tests.fuzz.stacked import OverC, Stacked
 
 from widemargin import (
     KernelSVC,
     LinearSVC,
     LinearSVCCV,
     LinearSVR,
+    LinearSVRCV,
     LogisticRegression,
+    LogisticRegressionCV,
     RobustSVC,
+    RobustSVCCV,
     SequenceCRF,
     SequenceSVC,
     StructuredSVC,
@@ -147,9 +151,17 @@ def _kernel(random: Random, settings: Settings, classes: int) -> Any:
     loss = str(random.choice(["hinge", "squared_hinge"]))
     free = bool(random.integers(2))
     solver = _solver(random, solvers_for(KernelProblem))
-    return KernelSVC(
-        "linear", loss, C=_C(random, 3.0), solver=solver, fit_intercept=free, **settings
-    )
+    settings = {**settings, "C": _C(random, 3.0), "solver": solver, "fit_intercept": free}
+    return KernelSVC("linear", loss, **settings)
+
+
+def _kernel_features(random: Random, settings: Settings, classes: int) -> Any:
+    """Return a model with a kernel whose features are few and exact, for whole numbers."""
+    make = (_kernel, _kernel_pairs, _kernel_joint)[random.integers(3)]
+    model = make(random, settings, classes)
+    if random.random() < 0.5:
+        return model.set_params(kernel="precomputed")
+    return model.set_params(kernel="poly", degree=2, gamma=1.0, coef0=float(random.integers(2)))
 
 
 def _kernel_pairs(random: Random, settings: Settings, classes: int) -> Any:
@@ -196,8 +208,63 @@ def _regression(random: Random, settings: Settings, classes: int) -> Any:
 
 
 def _search(random: Random, settings: Settings, classes: int) -> Any:
-    loss = str(random.choice(["hinge", "squared_hinge"]))
-    return LinearSVCCV(loss, Cs=3, cv=2, **_intercept(random), **settings)
+    loss = str(random.choice(["hinge", "squared_hinge", "logistic"]))
+    settings = {**settings, "Cs": 3, "cv": 2, **_intercept(random)}
+    sparse = loss != "hinge" and random.random() < 0.25
+    if sparse:
+        settings["penalty"] = "l1"
+    if loss != "logistic":
+        return LinearSVCCV(loss, **settings)
+    rule = "ovr" if sparse or random.random() < 0.5 else "multinomial"
+    return LogisticRegressionCV(multi_class=rule, use_legacy_attributes=False, **settings)
+
+
+def _regression_search(random: Random, settings: Settings, classes: int) -> Any:
+    loss = str(random.choice(["epsilon_insensitive", "squared_epsilon_insensitive"]))
+    epsilon = float(random.choice([0.0, 0.1, 1e3]))
+    settings = {**settings, "Cs": 3, "cv": 2, **_intercept(random)}
+    return LinearSVRCV(loss=loss, epsilon=epsilon, **settings)
+
+
+def _robust_search(random: Random, settings: Settings, classes: int) -> Any:
+    norm = float(random.choice([1.0, 2.0, np.inf]))
+    return RobustSVCCV([0.0, 0.1, 1.0], norm=norm, cv=2, **settings)
+
+
+def _values_of_C(random: Random) -> list[float]:
+    return sorted({_C(random) for _ in range(random.integers(1, 5))})
+
+
+def _path(random: Random, settings: Settings, classes: int) -> Any:
+    loss = str(random.choice(["hinge", "squared_hinge", "logistic"]))
+    rule, ratio = "ovr", 0.0
+    if random.random() < 0.3:
+        rules = {"hinge": ["weston_watkins", "crammer_singer"], "logistic": ["multinomial"]}
+        rule = str(random.choice(rules.get(loss, ["ovr"])))
+    if loss != "hinge" and rule == "ovr" and random.random() < 0.3:
+        ratio = float(random.choice([1.0, 0.5]))
+    Cs = _values_of_C(random)
+    return OverC(Cs, loss, rule, ratio, **_intercept(random), **settings)
+
+
+def _lanes(random: Random, settings: Settings, classes: int) -> Any:
+    engine = str(random.choice(["folds", "classes"]))
+    loss = str(random.choice(["squared_hinge", "logistic"]))
+    settings = {**settings, **_intercept(random)}
+    if engine == "classes" and settings["fit_intercept"] is True:  # it has no free intercepts
+        settings["fit_intercept"] = False
+    return Stacked(engine, _values_of_C(random), loss, **settings)
+
+
+def _blocks(random: Random, settings: Settings, classes: int) -> Any:
+    return _margins(random, settings, classes).set_params(n_jobs=int(random.integers(1, 4)))
+
+
+def _disk(random: Random, settings: Settings, classes: int) -> Any:
+    model = _blocks(random, settings, classes)
+    # Most solvers refuse rows that are not in memory.
+    streams = "proximal_newton" if getattr(model, "loss", "") == "hinge" else "newton"
+    return model.set_params(solver=_solver(random, ["auto", streams]))
 
 
 KINDS = {
@@ -211,10 +278,17 @@ KINDS = {
     "kernel": Kind(1.0, ("kernel",), (2, 3), _kernel, 0.03),
     "kernel pairs": Kind(0.5, ("kernel_pairs",), (3, 4), _kernel_pairs, 0.03),
     "kernel joint": Kind(1.0, ("kernel_multiclass",), (2, 4), _kernel_joint, 0.03),
+    "kernel features": Kind(0.5, (), (2, 4), _kernel_features, 0.03),
     "sequence": Kind(5.0, ("sequence",), (2, 4), _sequence),
     "conditional": Kind(4.0, ("conditional",), (2, 4), _conditional, 0.1),
     "structured": Kind(2.0, ("structured",), (2, 4), _structured, 0.1),
     "regression": Kind(10.0, ("regression",), (2, 2), _regression),
-    "search": Kind(0.5, ("lanes",), (2, 3), _search),
+    "blocks": Kind(5.0, ("binary",), (2, 2), _blocks),
+    "disk": Kind(1.5, (), (2, 3), _disk),
+    "path": Kind(2.0, (), (2, 4), _path, 0.1),
+    "lanes": Kind(4.0, ("lanes",), (2, 4), _lanes, 0.1),
+    "search": Kind(1.0, (), (2, 3), _search),
+    "regression search": Kind(0.5, (), (2, 2), _regression_search),
+    "robust search": Kind(0.3, (), (2, 3), _robust_search, 0.03),
 }
 """By the first word of a row of the campaign's table."""

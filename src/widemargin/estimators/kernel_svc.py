@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,18 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.data.validation import check_consistent, check_count, check_number, check_positive
 from widemargin.estimators.arguments import check_limits, check_one_thread, margin_loss
 from widemargin.estimators.certified import CertifiedClassifier, Solutions
-from widemargin.estimators.pairs import pair_layout, pair_scores, scores_of_classes, votes_of
+from widemargin.estimators.pairs import (
+    answers_of_pairs,
+    pair_layout,
+    pair_scores,
+    scores_of_classes,
+    votes_of,
+)
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 from widemargin.problems.kernel_pairs import KernelPairsProblem, pairs_of
 from widemargin.problems.multiclass import check_rule
-from widemargin.run import Record, Solution, Status
+from widemargin.run import Record
 
 _KERNELS = ("rbf", "poly", "linear", "precomputed")
 
@@ -243,16 +248,12 @@ class KernelSVC(CertifiedClassifier):
         ]
         titles = [f"pairs of group {place}" for place in range(jobs)] if jobs > 1 else ["all pairs"]
         grouped = self._solve(titles, lambda place: problems[place], n_jobs=jobs)
-        solutions = Solutions(
-            one
-            for problem, solution in zip(problems, grouped, strict=True)
-            for one in _of_parts(problem, solution)
-        )
-        solutions.signalled = grouped.signalled
+        labels = data.classes.tolist()
+        names = [f"{labels[a]} or {labels[b]}" for a, b in pairs]
+        solutions = answers_of_pairs(self, names, problems, grouped)
         places, w = pair_layout([np.asarray(s.w) for s in solutions], counts)
         self.support_ = order[places]
-        labels = data.classes.tolist()
-        return [f"{labels[a]} or {labels[b]}" for a, b in pairs], solutions, w
+        return names, solutions, w
 
     def _check_kernel(self) -> None:
         if isinstance(self.kernel, str) and self.kernel == "sigmoid":
@@ -372,21 +373,3 @@ class KernelSVC(CertifiedClassifier):
         tags.input_tags.sparse = not precomputed
         tags.input_tags.pairwise = precomputed
         return tags
-
-
-def _of_parts(problem: KernelPairsProblem, solution: Solution) -> Sequence[Solution]:
-    """Return one answer a pair, with the certificate of its own."""
-    parts = zip(problem.split(solution.point), problem.certificates(solution.point), strict=True)
-    return [
-        replace(
-            solution,
-            w=point.w,
-            b=point.b,
-            alpha=point.alpha,
-            certificate=certificate,
-            status=Status.CONVERGED
-            if certificate.relative_gap <= solution.tol
-            else solution.status,
-        )
-        for point, certificate in parts
-    ]

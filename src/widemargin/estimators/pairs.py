@@ -1,16 +1,98 @@
-"""One-vs-one models: coefficients in scikit-learn's layout, and votes."""
+"""One-vs-one models: an answer per pair, coefficients in scikit-learn's layout, and votes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.problems.kernel_pairs import pairs_of
+from widemargin.estimators.certified import CertifiedEstimator, Solutions
+from widemargin.problems.kernel import KernelProblem
+from widemargin.problems.kernel_pairs import KernelPairsProblem, pairs_of
+from widemargin.run import Solution, Status
 
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+
+def _answers(problem: KernelPairsProblem, solution: Solution) -> Sequence[Solution]:
+    """Return one answer per pair, with its own certificate."""
+    parts = zip(problem.split(solution.point), problem.certificates(solution.point), strict=True)
+    return [
+        replace(
+            solution,
+            w=point.w,
+            b=point.b,
+            alpha=point.alpha,
+            certificate=certificate,
+            status=Status.CONVERGED
+            if certificate.relative_gap <= solution.tol
+            else solution.status,
+        )
+        for point, certificate in parts
+    ]
+
+
+def answers_of_pairs(
+    estimator: CertifiedEstimator,
+    names: Sequence[str],
+    problems: Sequence[KernelPairsProblem],
+    grouped: Solutions,
+) -> Solutions:
+    """Return one answer per pair from those of groups of pairs.
+
+    The certificate of a group is about a sum, in which the gap of a small objective hides: such
+    pairs are solved further, each alone.
+    """
+    solutions = Solutions(
+        one
+        for problem, solution in zip(problems, grouped, strict=True)
+        for one in _answers(problem, solution)
+    )
+    solutions.signalled = grouped.signalled
+    _finish(estimator, names, [part for one in problems for part in one.parts], solutions)
+    return solutions
+
+
+def _finish(
+    estimator: CertifiedEstimator,
+    names: Sequence[str],
+    parts: Sequence[KernelProblem],
+    solutions: Solutions,
+) -> None:
+    """Go on with pairs that are short of the tolerance although their group has converged."""
+    rest = []
+    for place, solution in enumerate(solutions):
+        solved = solution.certificate.relative_gap <= solution.tol
+        if solution.status is Status.CONVERGED and not solved:
+            ended = _hidden_end(estimator, solution, solutions.signalled)
+            if ended is None:
+                rest.append(place)
+            else:
+                solutions[place] = replace(solution, status=ended)
+    if not rest:
+        return
+    alone = [KernelPairsProblem((parts[place],)) for place in rest]
+    starts = [alone[i].joined([solutions[place].point]) for i, place in enumerate(rest)]
+    again = estimator._solve(
+        [names[place] for place in rest], lambda i: alone[i], lambda i, _: starts[i]
+    )
+    solutions.signalled = again.signalled
+    for problem, place, solution in zip(alone, rest, again, strict=True):
+        (solutions[place],) = _answers(problem, solution)
+
+
+def _hidden_end(
+    estimator: CertifiedEstimator, solution: Solution, signalled: bool
+) -> Status | None:
+    """Return the limit that ended a run whose sum has converged all the same, or None."""
+    if signalled:
+        return Status.INTERRUPTED
+    if estimator.time_limit is not None and solution.seconds >= float(estimator.time_limit):
+        return Status.TIME_LIMIT
+    return Status.ITERATION_LIMIT if solution.iterations >= int(estimator.max_iter) else None
 
 
 def pair_layout(coefficients: Sequence[Matrix], counts: Places) -> tuple[NDArray[np.intp], Matrix]:
