@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from widemargin.data.svmlight import dump_svmlight as dump_svmlight
     from widemargin.data.svmlight import load_svmlight as load_svmlight
     from widemargin.estimators.kernel_svc import KernelSVC as KernelSVC
+    from widemargin.estimators.linear_one_class_svm import LinearOneClassSVM as LinearOneClassSVM
     from widemargin.estimators.linear_svc import LinearSVC as LinearSVC
     from widemargin.estimators.linear_svc_cv import LinearSVCCV as LinearSVCCV
     from widemargin.estimators.linear_svr import LinearSVR as LinearSVR
@@ -66,6 +67,7 @@ _HOMES = {
     "LogisticRegression": "estimators.logistic_regression",
     "LinearSVR": "estimators.linear_svr",
     "LinearSVRCV": "estimators.linear_svr_cv",
+    "LinearOneClassSVM": "estimators.linear_one_class_svm",
     "KernelSVC": "estimators.kernel_svc",
     "RobustSVC": "estimators.robust_svc",
     "RobustSVCCV": "estimators.robust_svc_cv",

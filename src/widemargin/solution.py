@@ -150,7 +150,7 @@ class Solution:
         if self.status is Status.STALLED and not self.finite:
             reason, advice = "the solver's numbers were no longer finite", "; scale the features"
         elif self.status is Status.STALLED and self.certificate.is_spoilt(self.tol):
-            share = self.certificate.rounding / self.certificate.primal
+            share = self.certificate.rounding / self.certificate.magnitude
             reason = (
                 "the tolerance cannot be proved in double precision, where rounding may change the "
                 f"objective by {share:.1g} of its value"

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from oracle import LOSSES, estimator, make_data
 from widemargin import (
     KernelSVC,
+    LinearOneClassSVM,
     LinearSVC,
     LinearSVR,
     LinearSVRCV,
@@ -39,6 +40,8 @@ from widemargin import (
         LinearSVRCV(Cs=[0.1, 1.0], cv=2),
         RobustSVC(),
         RobustSVCCV(radii=2, cv=2),
+        LinearOneClassSVM(),
+        LinearOneClassSVM(nu=0.1),
         KernelSVC(),
     ]
 )

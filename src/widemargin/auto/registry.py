@@ -10,6 +10,9 @@ dual_cd           regression                  features are many, or C is small
 newton            regression, squared         weights are few
 proximal_newton   regression                  weights are few and C is not small
 interior_point    regression, few weights     the last digits count
+dual_cd           one class                   features are many
+proximal_newton   one class                   weights are few
+interior_point    one class, few weights      the last digits count
 proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
 proximal_newton   sparse weights              working sets are small: their matrix is formed
@@ -50,6 +53,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "dual_cd": {
         "binary": "coordinate.dual_cd:DualCD",
         "regression": "coordinate.dual_cd:DualCD",
+        "one_class": "coordinate.dual_cd:DualCD",
         "kernel": "coordinate.kernel:KernelDualCD",
         "kernel_pairs": "coordinate.kernel_pairs:KernelPairsDualCD",
         "lanes": "coordinate.lanes:LanesDualCD",
@@ -70,11 +74,13 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "binary": "newton.proximal_newton:ProximalNewton",
         "sparse_weights": "newton.sparse_weights:SparseProximalNewton",
         "regression": "newton.proximal_newton:ProximalNewton",
+        "one_class": "newton.proximal_newton:ProximalNewton",
         "multiclass": "newton.multiclass:MulticlassNewton",
     },
     "interior_point": {
         "binary": "interior.hinge:InteriorPoint",
         "regression": "interior.tube:TubeInteriorPoint",
+        "one_class": "interior.hinge:InteriorPoint",
         "robust": "interior.robust:RobustInteriorPoint",
     },
     "dual_of_dual": {
@@ -145,6 +151,7 @@ _INNER = {
 POLICIES = {
     "binary": "binary:BinaryPolicy",
     "regression": "regression:RegressionPolicy",
+    "one_class": "one_class:OneClassPolicy",
     "robust": "robust:RobustPolicy",
     "kernel": "kernel:KernelPolicy",
     "kernel_pairs": "kernel:KernelPairsPolicy",

@@ -51,6 +51,8 @@ def add_to(commands: Any) -> None:
     add("--loss", None, "loss function", choices=LOSSES)
     add("-C", None, "weight of the losses in the objective", **NUMBER)
     add("--epsilon", None, "half-width of the tube of a regression", **scores.EPSILON)
+    share = "share of outliers that an outlier detector was trained with"
+    add("--nu", None, share, metavar="SHARE", **NUMBER)
     add("--multi-class", None, "multiclass rule", choices=MULTI_CLASS)
     kinds = "LIBLINEAR models with a bias are penalised"
     add("--intercept", None, kinds, choices=tuple(INTERCEPTS))
@@ -121,8 +123,11 @@ def _certify_other(options: argparse.Namespace, output: Output, model: Any) -> i
     """Certify a model that is no classifier of rows."""
     from widemargin.model_io import ScoreModel
 
-    other = scores.certify if isinstance(model, ScoreModel) else sequences.certify
-    return other(options, output, model)
+    if isinstance(model, ScoreModel):
+        from widemargin.cli.certify_scores import certify
+
+        return certify(options, output, model)
+    return sequences.certify(options, output, model)
 
 
 def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
@@ -138,6 +143,8 @@ def _as_asked(model: LinearModel, options: argparse.Namespace) -> LinearModel:
     model = replace(model, **{name: value for name, value in changes.items() if value is not None})
     if options.epsilon is not None:
         raise ValueError(f"--epsilon is for regressions, and {options.model} is none")
+    if options.nu is not None:
+        raise ValueError(f"--nu is for outlier detectors, and {options.model} is none")
     if model.C is None:
         raise ValueError(f"{options.model} does not contain the C it was trained with: pass -C")
     if model.intercept_kind == "none" and model.intercept.any():
@@ -267,7 +274,7 @@ def bounds_of(
         nonlocal enough
         if callback is not None:
             callback(title, record)
-        enough = primal - record.dual <= options.tol * primal
+        enough = Certificate(primal, record.dual).relative_gap <= options.tol
         return enough
 
     interrupt = Interrupt()

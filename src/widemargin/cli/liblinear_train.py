@@ -2,7 +2,7 @@
 
 A script moves over by changing the word ``train`` to ``widemargin train --liblinear``. What does
 not mean the same (``-e``, a bound on gradients there) is said and left at our default; what has no
-counterpart (one class) is an error.
+counterpart (``-R``) is an error.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ _REGRESSIONS = {
 """Those of regressions, as losses."""
 
 
+_ONE_CLASS = ("21",)
+"""That of outlier detectors."""
+
+
 def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return our command with its arguments, and notes for the user.
 
@@ -42,10 +46,11 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         What follows ``train --liblinear``.
     """
     given, files = _read(arguments)
-    if given.get("s") in _REGRESSIONS:
-        return _regression(given, files), _notes(given)
+    for numbers, translated in ((_REGRESSIONS, _regression), (_ONE_CLASS, _one_class)):
+        if given.get("s") in numbers:
+            return translated(given, files), _notes(given)
     if {"p", "n", "R"} & set(given):
-        raise ValueError("-p is for -s 11, 12 and 13; -n and -R have no counterpart here")
+        raise ValueError("-p is for -s 11, 12 and 13, -n for -s 21; -R has no counterpart here")
     loss, rule = _kind(given.get("s", "1"))
     search = "C" in given or "v" in given
     ours = ["tune" if search else "train", *files, "--loss", loss, "--multi-class", rule]
@@ -55,13 +60,13 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         ours += ["--Cs" if search else "-C", given.get("c", "1")]
     if "v" in given:
         ours += ["--folds", given["v"]]
+    return ours + _class_weight(given) + ["--quiet"] * ("q" in given), _notes(given)
+
+
+def _class_weight(given: dict[str, str]) -> list[str]:
     weights = [f"{name[1:]}={value}" for name, value in given.items() if name[0] == "w"]
-    if weights:
-        # One word: a label may begin with a minus.
-        ours += ["--class-weight=" + ",".join(weights)]
-    if "q" in given:
-        ours += ["--quiet"]
-    return ours, _notes(given)
+    # One word: a label may begin with a minus.
+    return ["--class-weight=" + ",".join(weights)] if weights else []
 
 
 def _regression(given: dict[str, str], files: list[str]) -> list[str]:
@@ -77,6 +82,18 @@ def _regression(given: dict[str, str], files: list[str]) -> list[str]:
     if search:
         ours += ["--folds", given.get("v", "5"), "--scoring", "neg_mean_squared_error"]
     return ours + ["--quiet"] * ("q" in given)
+
+
+def _one_class(given: dict[str, str], files: list[str]) -> list[str]:
+    """Return our command for an outlier detector."""
+    foreign = sorted({"c", "p", "C", "v", "R"} & set(given))
+    foreign += [name for name in given if name[0] == "w"]
+    if float(given.get("B", "-1")) > 0.0:
+        foreign.append("B")  # ρ is not penalised: a constant feature would be beside it
+    if foreign:
+        raise ValueError(f"-{foreign[0]} has no meaning for -s 21 here")
+    ours = ["train", "--task", "one-class", *files, "--nu", given.get("n", "0.5")]
+    return ours + ["--format", "liblinear"] + ["--quiet"] * ("q" in given)
 
 
 def _penalty(number: str, search: bool) -> list[str]:
@@ -122,7 +139,7 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             raise ValueError(f"{word} is not an option of LIBLINEAR's train")
     if not 1 <= len(files) <= 2:
         raise ValueError("train --liblinear needs a data file and at most a model file")
-    for name in ("c", "e", "p", "B", "v"):
+    for name in ("c", "e", "p", "B", "v", "n"):
         _check_number(name, given.get(name))
     return given, files
 
@@ -136,5 +153,5 @@ def _check_number(name: str, text: str | None) -> None:
 
 def _kind(number: str) -> tuple[str, str]:
     if number not in _KINDS:
-        raise ValueError(f"-s {number} is not supported; -s 0 to 7 and 11 to 13 are")
+        raise ValueError(f"-s {number} is not supported; -s 0 to 7, 11 to 13 and 21 are")
     return _KINDS[number]

@@ -15,6 +15,7 @@ from widemargin.cli import (
     certify,
     convert,
     demo,
+    one_class,
     predict,
     report,
     scores,
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     for module in (train, tune, predict, certify, report, convert, bench, demo):
         module.add_to(commands)
-    for module in (sequences, scores):  # reached by train --task
+    for module in (sequences, scores, one_class):  # reached by train --task
         module.add_to(commands)
     return top
 

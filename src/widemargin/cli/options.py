@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Group = argparse.ArgumentParser | argparse._ArgumentGroup
 Adder = Callable[..., None]
 DATA_FORMATS = ("svm", "csv", "parquet")
-TASKS = ("classification", "sequence", "regression")
+TASKS = ("classification", "sequence", "regression", "one-class")
 MODEL_FORMATS = ("own", "liblinear")
 MODELS_TO_WRITE = (*MODEL_FORMATS, "onnx")
 LOSSES = ("hinge", "squared_hinge", "logistic")

@@ -1,6 +1,6 @@
-"""Regression on the command line: ``train`` and ``tune --task regression``, and their models.
+"""Regression on the command line: ``train`` and ``tune --task regression``, and ``predict``.
 
-`predict` writes numbers, and `certify` proves how good a regression is that LIBLINEAR has trained.
+`predict` writes numbers; 1 or -1 with the model of an outlier detector.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ _NOT_HERE: dict[str, Any] = {
     "loss": None,
     "multi_class": None,
     "class_weight": None,
-    "exact": False,
 }
 """Options of ``predict`` and ``certify`` that are for classifiers, with their defaults."""
 
@@ -88,17 +87,19 @@ def add_to(commands: Any) -> None:
             add("--scoring", "r2", "a scorer of scikit-learn", metavar="NAME")
         else:
             add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
-        _add_solver(parser)
+        add_solver(parser, "threads over the folds" if tunes else None)
         parser.set_defaults(run=train, command=command.split()[0], tunes=tunes)
 
 
-def _add_solver(parser: argparse.ArgumentParser) -> None:
+def add_solver(parser: argparse.ArgumentParser, jobs: str | None = None) -> None:
+    """Add the options of solver, model file and output; `jobs` says what threads are for."""
     add = adder(parser.add_argument_group("solver"))
     gap = "relative duality gap to reach: the objective is then within this fraction of the optimum"
     add_stopping_options(add, 1e-4, gap, None, "for a fit")
     add("--solver", "auto", "as solver= in Python", metavar="NAME")
-    jobs = "threads over the folds (default: all cores)"
-    add("-j --jobs", None, jobs, type=job_count, metavar="COUNT")
+    if jobs is not None:
+        help_text = f"{jobs} (default: all cores)"
+        add("-j --jobs", None, help_text, type=job_count, metavar="COUNT")
     add("--seed", 0, "seed of the order in which examples are visited", type=int, metavar="NUMBER")
     adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
     add_data_options(parser)
@@ -117,8 +118,8 @@ def train(options: argparse.Namespace) -> int:
     path = options.model or os.path.basename(options.data) + ".model"
     check_writable(path)
     data = read_data(options.data, options)
-    _check_numbers(data, options.data)
-    seconds = _fit(output, options, estimator, data)
+    check_numbers(data, options.data)
+    seconds = fit(output, options, estimator, data)
     model = score_model_of(estimator)
     if data.feature_names is not None:
         model = replace(model, feature_names=tuple(data.feature_names))
@@ -127,7 +128,7 @@ def train(options: argparse.Namespace) -> int:
     return 0 if model.status == "converged" else 1
 
 
-def _check_numbers(data: Data, path: str) -> None:
+def check_numbers(data: Data, path: str) -> None:
     if data.y is None:
         raise ValueError(f"{path} has no labels to train on")
     if data.y.dtype.kind in "UO":
@@ -156,7 +157,7 @@ def _estimator(options: argparse.Namespace) -> Any:
     return LinearSVRCV(n_jobs=jobs, **search, **settings)
 
 
-def _fit(output: Output, options: argparse.Namespace, estimator: Any, data: Data) -> float:
+def fit(output: Output, options: argparse.Namespace, estimator: Any, data: Data) -> float:
     """Train; return the seconds spent."""
     began = time.perf_counter()
     with following(output, options.tol) as callback, warnings.catch_warnings():
@@ -234,18 +235,28 @@ def _report(
     )
 
 
-def _check_options(options: argparse.Namespace) -> None:
+def check_options(options: argparse.Namespace) -> None:
     for name, default in _NOT_HERE.items():
         if getattr(options, name, default) != default:
             option = name.replace("_", "-")
             raise ValueError(f"--{option} is for classifiers, and {options.model} is none")
 
 
+def _scored(model: ScoreModel, found: Any, y: Any) -> dict[str, float]:
+    """Return how good predictions are, if the labels of the file can tell."""
+    if y is None or y.dtype.kind not in "biuf":
+        return {}
+    if model.kind == TASK:
+        return _errors(found, y)
+    known = set(y.tolist()) <= {1.0, -1.0}
+    return {"accuracy": float((found == y).mean())} if known else {}
+
+
 def predict(options: argparse.Namespace, output: Output, model: ScoreModel) -> int:
     """Write the predicted number of every example, one line each."""
     from widemargin.data.replacing import replacing
 
-    _check_options(options)
+    check_options(options)
     data = read_data(options.data, options, model)
     if data.X.shape[1] != model.n_features and not options.pad:
         raise ValueError(
@@ -262,8 +273,7 @@ def predict(options: argparse.Namespace, output: Output, model: ScoreModel) -> i
             file.writelines(lines)
     elif not options.json:
         sys.stdout.writelines(lines)
-    known = data.y is not None and data.y.dtype.kind in "biuf"
-    scored = _errors(found, data.y) if known and model.kind == TASK else {}
+    scored = _scored(model, found, data.y)
     output.table(
         ("", ""),
         [
@@ -284,80 +294,3 @@ def predict(options: argparse.Namespace, output: Output, model: ScoreModel) -> i
         **printed,
     )
     return 0
-
-
-def certify(options: argparse.Namespace, output: Output, model: ScoreModel) -> int:
-    """Compute the objective at the model's weights, and search for a bound on the optimum."""
-    import numpy as np
-
-    from widemargin.cli.certify import bounds_of
-    from widemargin.data.target_set import TargetSet
-    from widemargin.problems.regression import RegressionProblem
-
-    _check_options(options)
-    model = _as_asked(model, options)
-    data = read_data(options.data, options, model)
-    _check_numbers(data, options.data)
-    training = TargetSet.of(
-        fit_width(data.X, model.n_features),
-        data.y,
-        C=float(model.C or 1.0),
-        fit_intercept=INTERCEPTS[model.intercept_kind],
-        intercept_scaling=model.intercept_scaling,
-    )
-    problem = RegressionProblem.of(training, model.loss, float(model.epsilon or 0.0))
-    w, b = np.array(model.coef), 0.0
-    if training.scaling:
-        w = np.append(w, model.intercept / training.scaling)
-    elif training.free_intercept:
-        b = problem.own_intercept(w, model.intercept)
-    with following(output, options.tol) as callback:
-        finding = bounds_of(problem, w, b, options, TASK, callback)
-    if not finding.finished:
-        output.note("interrupted: these are the bounds found so far")
-    certificate = finding.certificate
-    proved = certificate.relative_gap <= options.tol
-    names = ("primal", "dual", "gap", "relative gap", "best objective found")
-    values = (
-        *(certificate.primal, certificate.dual, f"{certificate.gap:.3e}"),
-        *(f"{certificate.relative_gap:.2e}", finding.best_primal),
-    )
-    title = f"{options.model}: {model.loss}, epsilon = {model.epsilon:g}, C = {model.C:g}"
-    output.table(names, [values], title=f"{title}, intercept {model.intercept_kind}")
-    output.text(
-        f"The objective {'is' if proved else 'is not'} proven to be within {100 * options.tol:g} % "
-        f"of the optimum (relative gap {certificate.relative_gap:.2e}, tol {options.tol:g})."
-    )
-    output.result(
-        *("model", "data", "tol"),
-        loss=model.loss,
-        epsilon=model.epsilon,
-        C=model.C,
-        intercept=model.intercept_kind,
-        primal=certificate.primal,
-        dual=certificate.dual,
-        relative_gap=certificate.relative_gap,
-        best_primal=finding.best_primal,
-        certified=proved,
-    )
-    return 0 if proved else 1
-
-
-def _as_asked(model: ScoreModel, options: argparse.Namespace) -> ScoreModel:
-    """Return the model, with the options in place of what its file says about the training."""
-    if model.kind != TASK:
-        raise ValueError(f"{options.model} is an outlier detector: certify takes regressions")
-    changes = {
-        "C": options.C,
-        "epsilon": options.epsilon,
-        "intercept_kind": options.intercept,
-        "intercept_scaling": options.intercept_scaling,
-    }
-    model = replace(model, **{name: value for name, value in changes.items() if value is not None})
-    for name, option in (("C", "-C"), ("epsilon", "--epsilon")):
-        if getattr(model, name) is None:
-            raise ValueError(f"{options.model} does not say which {name} it was trained with: "
-                             f"pass {option}")  # fmt: skip
-    if model.intercept_kind == "none" and model.intercept:
-        raise ValueError("the model has an intercept: --intercept must be exact or penalised")
-    return model

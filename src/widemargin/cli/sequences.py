@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli import scores
+from widemargin.cli import one_class, scores
 from widemargin.cli.inputs import check_writable
 from widemargin.cli.options import (
     NUMBER,
@@ -94,7 +94,7 @@ def asked_for(words: list[str]) -> list[str]:
         elif not word.startswith("--task="):
             continue
         command = f"{words[0]} --task {task}"
-        if command in (COMMAND, *scores.COMMANDS):
+        if command in (COMMAND, *scores.COMMANDS, one_class.COMMAND):
             return [command, *words[1:place], *rest]
     return words
 

@@ -56,13 +56,27 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
                 del estimator.feature_names_in_
         if X.shape[0] != y.shape[0]:
             check_consistent_length(X, y)
+    return *_viewed(estimator, X), y
+
+
+def validate_unlabelled(estimator: Any, X: Any) -> tuple[Any, Rows]:
+    """Return X in the layout that rows need, and the rows, as `validate_rows` does."""
+    if getattr(X, "format", "csr") != "csr":
+        check_consistent(X)
+    known = estimator is not None
+    X = validate_data(estimator, X, **_ALLOWED) if known else check_array(X, **_ALLOWED)
+    return _viewed(estimator, X)
+
+
+def _viewed(estimator: Any, X: Any) -> tuple[Any, Rows]:
+    """Return a validated X in the layout that rows need, and the rows."""
     if X.shape[1] > _MOST_FEATURES:
         raise ValueError(f"X has {X.shape[1]} features: weights for them fit into no memory")
     X = as_rows_array(X)
     rows = Rows.of(X)
     if not rows.is_finite():
         _refuse(X, rows, None if estimator is None else type(estimator).__name__)
-    return X, rows, y
+    return X, rows
 
 
 def _refuse(X: Any, rows: Rows, estimator_name: str | None) -> NoReturn:

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.sequences import joined_labels
 from widemargin.data.target_set import TargetSet
-from widemargin.data.training_set import TrainingSet
+from widemargin.data.training_set import TrainingSet, check_sample_weight
+from widemargin.data.validation import validate_unlabelled
 from widemargin.exact.binary import DualBound, ExactBinary
 from widemargin.exact.bounds import Bounds
 from widemargin.exact.chains import ChainWeights, ExactChains
@@ -19,6 +20,7 @@ from widemargin.exact.integers import ExactRows, Scaled
 from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
 from widemargin.exact.multinomial import ExactMultinomial
+from widemargin.exact.one_class import ExactOneClass
 from widemargin.exact.regression import ExactRegression
 from widemargin.exact.robust import ExactRobust
 from widemargin.exact.sparse_weights import ExactSparse
@@ -35,7 +37,7 @@ Checked: TypeAlias = tuple[Bounds, DualBound]
 """P at the weights, and what the dual variables prove."""
 
 
-def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> ExactReport:
+def verify_exactly(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> ExactReport:
     """Check a model's certificates in exact arithmetic, apart from all code that made them.
 
     Every number of the data, the costs, the coefficients and the dual variables is taken as the
@@ -48,9 +50,9 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     ----------
     model : fitted estimator
         `LinearSVC`, `LogisticRegression`, `LinearSVR`, `RobustSVC`, or one of their searches, whose
-        final fit is checked; or `SequenceSVC`, on lists of sequences.
+        final fit is checked; `LinearOneClassSVM`; or `SequenceSVC`, on lists of sequences.
     X, y, sample_weight
-        What it was fitted on.
+        What it was fitted on; a `LinearOneClassSVM` needs no y.
 
     Returns
     -------
@@ -74,6 +76,8 @@ def verify_exactly(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Exa
     check_is_fitted(model)
     if hasattr(model, "transition_"):
         return _chains_report(model, X, y, sample_weight)
+    if hasattr(model, "offset_"):
+        return _one_class_report(model, X, sample_weight)
     about = _description(model)
     judge = _regression if "epsilon" in about else _classification
     return judge(model, about, X, y, sample_weight)
@@ -166,6 +170,19 @@ def _chains_report(model: Any, X: Any, y: Any, sample_weight: Any) -> ExactRepor
     )
 
 
+def exact_regression(data: TargetSet, loss: str, epsilon: float) -> ExactRegression:
+    """State the problem of a regression."""
+    return ExactRegression(
+        ExactRows(data.X),
+        Scaled.of(data.target),
+        Scaled.of(data.cost),
+        epsilon,
+        loss.startswith("squared"),
+        data.free_intercept,
+        data.scaling,
+    )
+
+
 def _regression(
     model: Any, about: dict[str, Any], X: Any, y: Any, sample_weight: Any
 ) -> ExactReport:
@@ -179,19 +196,27 @@ def _regression(
         intercept_scaling=about["intercept_scaling"],
     )
     _check_shape(model, data)
-    exact = ExactRegression(
-        ExactRows(data.X),
-        Scaled.of(data.target),
-        Scaled.of(data.cost),
-        about["epsilon"],
-        about["loss"].startswith("squared"),
-        data.free_intercept,
-        data.scaling,
-    )
+    exact = exact_regression(data, about["loss"], about["epsilon"])
     primal = exact.primal(model.coef_, float(model.intercept_[0]))
     dual = exact.dual(model.dual_coef_, primal.upper)
     claimed, bound = float(model.primal_[0]), float(model.dual_[0])
     return ExactReport((ExactCertificate("regression", claimed, bound, primal, *dual),))
+
+
+def _one_class_report(model: Any, X: Any, sample_weight: Any) -> ExactReport:
+    """Check the one certificate of an outlier detector."""
+    X, rows = validate_unlabelled(None, X)
+    weight = check_sample_weight(sample_weight, rows.count)
+    if model.dual_coef_.shape[1] != rows.count:
+        raise ValueError(
+            f"the model was fitted on {model.dual_coef_.shape[1]} rows, not on {rows.count}"
+        )
+    cost = Scaled.of(np.ones(rows.count) if weight is None else weight)
+    exact = ExactOneClass(ExactRows(X), cost, float(model.nu))
+    primal = exact.primal(model.coef_[0], float(model.offset_[0]))
+    dual = exact.dual(model.dual_coef_[0])
+    claimed, bound = float(model.primal_[0]), float(model.dual_[0])
+    return ExactReport((ExactCertificate("one class", claimed, bound, primal, *dual),))
 
 
 def _check_data(model: Any, data: TrainingSet) -> None:

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
-from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.container import MAGIC
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
-from widemargin.model_io.score_model import ScoreModel, score_model_of
+from widemargin.model_io.score_model import Scored, ScoreModel, score_model_of
 
 LOSS_OF = {
     "L2R_LR": "logistic",
@@ -51,9 +50,7 @@ _KEYS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 PathLike = str | os.PathLike[str]
 
 
-def save_liblinear(
-    model: LinearScores | LinearModel | LinearRegressor | ScoreModel, path: PathLike
-) -> None:
+def save_liblinear(model: LinearScores | LinearModel | Scored, path: PathLike) -> None:
     """Write a model that LIBLINEAR's ``predict`` reads.
 
     An exact intercept is written as a constant feature of value 1: LIBLINEAR's format cannot say
@@ -61,8 +58,9 @@ def save_liblinear(
 
     Parameters
     ----------
-    model : LinearModel, ScoreModel, or a fitted LinearSVC, LogisticRegression or LinearSVR
-        The classes of a classifier must be integers.
+    model : LinearModel, ScoreModel, or a fitted estimator
+        `LinearSVC`, `LogisticRegression`, `LinearSVR` or `LinearOneClassSVM`. The classes of
+        a classifier must be integers.
     path : path-like
 
     Examples
@@ -78,7 +76,7 @@ def save_liblinear(
     >>> lines[:3]
     ['solver_type L2R_L2LOSS_SVC', 'nr_class 3', 'label 0 1 2']
     """
-    if isinstance(model, LinearRegressor | ScoreModel):
+    if isinstance(model, Scored):
         _save_scores(score_model_of(model), path)
         return
     model = model_of(model)

@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
-from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.model import LinearModel, model_of
-from widemargin.model_io.score_model import ScoreModel, score_model_of
+from widemargin.model_io.score_model import Scored, ScoreModel, score_model_of
 
 OPSET = 15
 """Of the files; the operators need 13."""
@@ -37,7 +36,7 @@ class Graph(Protocol):
 
 
 def save_onnx(
-    model: LinearScores | LinearModel | LinearRegressor | ScoreModel,
+    model: LinearScores | LinearModel | Scored,
     path: str | os.PathLike[str],
     *,
     dtype: Any = np.float64,
@@ -47,7 +46,8 @@ def save_onnx(
     Its input is ``X``, of shape (n, n_features). Its outputs are ``label``, of shape (n,), 64-bit
     integers or strings; ``scores`` as `decision_function` gives them, with one column for two
     classes; and ``probabilities``, if the loss is logistic or the model was calibrated. A
-    regression has the one output ``predictions``, of shape (n,). Needs the package onnx: ``pip
+    regression has the one output ``predictions``, of shape (n,); an outlier detector has ``label``
+    and ``scores``, both of shape (n,). Needs the package onnx: ``pip
     install 'widemargin[onnx]'``.
 
     Parameters
@@ -71,11 +71,7 @@ def save_onnx(
     >>> [output.name for output in graph.output]
     ['label', 'scores', 'probabilities']
     """
-    given = (
-        score_model_of(model)
-        if isinstance(model, LinearRegressor | ScoreModel)
-        else model_of(model)
-    )
+    given = score_model_of(model) if isinstance(model, Scored) else model_of(model)
     from onnx import TensorProto, helper
 
     kinds = {np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.float32): TensorProto.FLOAT}
@@ -83,7 +79,7 @@ def save_onnx(
         raise ValueError(f"dtype must be float64 or float32; got {dtype!r}")
     kind = kinds[np.dtype(dtype)]
     if isinstance(given, ScoreModel):
-        _save_regression(given, path, kind)
+        _save_scores(given, path, kind)
         return
     model = given
     labels = onnx_labels(model.classes, path)
@@ -106,19 +102,24 @@ def save_onnx(
     _write(graph, outputs, model.n_features, path, kind)
 
 
-def _save_regression(model: ScoreModel, path: str | os.PathLike[str], kind: int) -> None:
-    """Write a graph with the output ``predictions``, of shape (n,)."""
+def _save_scores(model: ScoreModel, path: str | os.PathLike[str], kind: int) -> None:
+    """Write a graph with the output ``predictions``, or ``scores`` and ``label``."""
     from onnx import TensorProto, helper
 
-    if model.kind != "regression":
-        raise ModelFormatError(path, "outlier detectors are not written as ONNX")
     graph = _Nodes()
     rows = graph.node("Cast", "X", to=TensorProto.DOUBLE)
     product = graph.node("MatMul", rows, graph.constant(np.array(model.coef)))
     scores = graph.node("Add", product, graph.constant(np.array(float(model.intercept))))
-    graph.nodes.append(helper.make_node("Cast", [scores], ["predictions"], to=kind))
-    output = helper.make_tensor_value_info("predictions", kind, [None])
-    _write(graph, [output], model.n_features, path, kind)
+    name = "predictions" if model.kind == "regression" else "scores"
+    graph.nodes.append(helper.make_node("Cast", [scores], [name], to=kind))
+    outputs = [helper.make_tensor_value_info(name, kind, [None])]
+    if model.kind != "regression":
+        inside = graph.node("Not", graph.node("Less", scores, graph.constant(np.array(0.0))))
+        sides = (graph.constant(np.array(side, dtype=np.int64)) for side in (1, -1))
+        label = graph.node("Where", inside, *sides)
+        graph.nodes.append(helper.make_node("Identity", [label], ["label"]))
+        outputs.insert(0, helper.make_tensor_value_info("label", TensorProto.INT64, [None]))
+    _write(graph, outputs, model.n_features, path, kind)
 
 
 def _write(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from widemargin.estimators.kernel_svc import KernelSVC
-from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.estimators.linear_scores import LinearScores
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.model_io.container import MAGIC, SCHEMA, Arrays, read_container, write_container
@@ -16,7 +15,7 @@ from widemargin.model_io.errors import ModelFormatError
 from widemargin.model_io.kernel import KERNEL, kernel_contents, kernel_svc
 from widemargin.model_io.labels import classes_in, classes_out, weights_in, weights_out
 from widemargin.model_io.model import LinearModel, model_of
-from widemargin.model_io.score_model import KINDS, ScoreModel, score_model_of
+from widemargin.model_io.score_model import KINDS, Scored, ScoreModel, score_model_of
 from widemargin.model_io.sequence_model import SequenceModel, sequence_model_of
 from widemargin.problems.calibration import Calibration
 
@@ -24,13 +23,7 @@ __all__ = ["MAGIC", "SCHEMA", "load_model", "save_model"]
 
 
 def save_model(
-    model: LinearScores
-    | LinearModel
-    | SequenceClassifier
-    | SequenceModel
-    | KernelSVC
-    | LinearRegressor
-    | ScoreModel,
+    model: LinearScores | LinearModel | SequenceClassifier | SequenceModel | KernelSVC | Scored,
     path: str | os.PathLike[str],
 ) -> None:
     """Write a model in the package's own format.
@@ -60,7 +53,7 @@ def save_model(
         header, arrays = sequence_model_of(model).contents()
     elif isinstance(model, KernelSVC):
         header, arrays = kernel_contents(model, path)
-    elif isinstance(model, LinearRegressor | ScoreModel):
+    elif isinstance(model, Scored):
         header, arrays = score_model_of(model).contents()
     else:
         header, arrays = _contents(model_of(model), path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.validation import check_consistent
+from widemargin.estimators.linear_one_class_svm import LinearOneClassSVM
 from widemargin.estimators.linear_regressor import LinearRegressor
 from widemargin.model_io.container import Arrays
 from widemargin.problems.certificate import Certificate
@@ -147,7 +148,11 @@ class ScoreModel:
 
     def answers_of(self, scores: Vector) -> Vector:
         """Return what scores predict."""
-        return scores if self.kind == "regression" else np.where(scores > 0.0, 1.0, -1.0)
+        if self.kind == "regression":
+            return scores
+        # LIBLINEAR's models leave their edge out.
+        inside = scores >= 0.0 if self.version else scores > 0.0
+        return np.where(inside, 1.0, -1.0)
 
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         """Return the header and the arrays of the model's file."""
@@ -165,12 +170,16 @@ class ScoreModel:
         return cls(kind, **header, **arrays, feature_names=names)  # type: ignore[arg-type]
 
 
-def score_model_of(estimator: LinearRegressor | ScoreModel) -> ScoreModel:
+Scored: TypeAlias = LinearRegressor | LinearOneClassSVM | ScoreModel
+"""What has a `ScoreModel`."""
+
+
+def score_model_of(estimator: Scored) -> ScoreModel:
     """Return the model of a fitted regression or outlier detector.
 
     Parameters
     ----------
-    estimator : LinearSVR, LinearSVRCV or ScoreModel
+    estimator : LinearSVR, LinearSVRCV, LinearOneClassSVM or ScoreModel
 
     Returns
     -------
@@ -191,13 +200,15 @@ def score_model_of(estimator: LinearRegressor | ScoreModel) -> ScoreModel:
 
     if isinstance(estimator, ScoreModel):
         return estimator
-    if not isinstance(estimator, LinearRegressor):
-        raise TypeError(f"expected a fitted LinearSVR; got {type(estimator).__name__}")
+    if not isinstance(estimator, LinearRegressor | LinearOneClassSVM):
+        raise TypeError(
+            f"expected a fitted LinearSVR or LinearOneClassSVM; got {type(estimator).__name__}"
+        )
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     return ScoreModel(
-        "regression",
-        coef=estimator.coef_,
+        "regression" if isinstance(estimator, LinearRegressor) else "one_class",
+        coef=estimator.coef_.ravel(),
         intercept=float(estimator.intercept_[0]),
         primal=float(estimator.primal_[0]),
         dual=float(estimator.dual_[0]),

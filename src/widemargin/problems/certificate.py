@@ -35,6 +35,8 @@ class Certificate:
         At most the lowest objective of all: the dual objective D at a feasible dual point.
     rounding : float
         The part of the gap that only allows for rounding.
+    least : float
+        Where objectives are negative, the size below which they count as zero.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Certificate:
     primal: float
     dual: float
     rounding: float = field(default=0.0, compare=False)
+    least: float = field(default=0.0, compare=False)
 
     @classmethod
     def bounds(cls, primal: float, above: float, dual: float, below: float) -> Certificate:
@@ -91,14 +94,25 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap divided by P: the figure that ``tol`` is compared with."""
-        if self.primal > 0.0:
-            return self.gap / self.primal if self.primal < np.inf else np.inf
+        """The gap divided by P: the figure that ``tol`` is compared with.
+
+        Objectives that are negative have |D| ≥ |P|: there it is divided by |D|.
+        """
+        size = self.magnitude
+        if size > 0.0:
+            return self.gap / size if size < np.inf else np.inf
         return 0.0 if self.gap == 0.0 else np.inf
+
+    @property
+    def magnitude(self) -> float:
+        """What the gap is relative to."""
+        if self.primal < 0.0 or self.least > 0.0:
+            return max(-self.dual, self.least)
+        return self.primal
 
     def is_spoilt(self, tol: float) -> bool:
         """Whether `tol` is missed because of rounding, which alone takes up more than that."""
-        allowed = tol * self.primal
+        allowed = tol * self.magnitude
         return self.gap > allowed >= self.gap - self.rounding and self.rounding > allowed
 
     def __str__(self) -> str:
@@ -146,4 +160,5 @@ class BestPoint:
             certificate.primal if better_primal else self.certificate.primal,
             certificate.dual if better_dual else self.certificate.dual,
             certificate.rounding if better_primal or better_dual else self.certificate.rounding,
+            certificate.least,
         )

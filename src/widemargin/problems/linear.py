@@ -91,6 +91,15 @@ class LinearProblem(OfMargins, OnRows):
         """Return Σ α_i y_i, which a free intercept wants to be zero."""
         return float(alpha @ self.y)
 
+    @property
+    def linear_intercept(self) -> float:
+        """The slope of P in b, beside that of the losses."""
+        return 0.0
+
+    def magnitude(self, primal: float) -> float:
+        """Return what gaps at P are relative to."""
+        return max(primal, 0.0)
+
     def relative(self, gap: float, primal: float) -> float:
         """Return a gap as a share of P, which may be zero where nothing is lost."""
         if primal > 0.0:

@@ -126,7 +126,7 @@ class DualCD:
             b=point.b if free else 0.0,
             rho=penalty(problem.cost, norm) if free else 0.0,
         )
-        if warm is None:
+        if warm is None and not alpha.any():
             sweeps.ahead = _anticipation(problem, sweeps.active)
         return DualCDState(
             problem,
@@ -264,8 +264,8 @@ class DualCD:
         """
         dual = state.problem.dual(state.alpha, state.w)
         state.last_gap, gap = gap, carried_forward(gap, state.last_gap, 0.8)
-        state.primal = max(dual + gap, 0.0)
-        return state.problem.relative(gap, state.primal)
+        state.primal = state.problem.magnitude(dual + gap)
+        return state.problem.relative(gap, dual + gap)
 
 
 def _anticipation(problem: BinaryProblem, members: int) -> float:

@@ -102,6 +102,10 @@ class HingePair:
         """Return P for weights whose scores are known."""
         return self.problem.primal(w, b, _halves(scores)[0])
 
+    def residual(self, alpha: Vector) -> float:
+        """Return Σ β_i, which a free intercept wants to be zero."""
+        return float(alpha @ self.y)
+
     def relative(self, gap: float, primal: float) -> float:
         """Return a gap as a share of P."""
         return self.problem.relative(gap, primal)

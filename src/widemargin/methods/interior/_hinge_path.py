@@ -116,7 +116,7 @@ def advance(state: InteriorPointState) -> None:
 
     # 1) residuals
     residual_w = state.w - rows.combine(alpha, y)
-    residual_b = float(alpha @ y) if free else 0.0
+    residual_b = problem.residual(alpha) if free else 0.0
     residual_m = y * (state.scores + state.b) - problem.level - s + xi
     mu = float(alpha @ s + v @ xi) / (2 * alpha.size)
 

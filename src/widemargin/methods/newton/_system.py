@@ -216,7 +216,7 @@ class CurvedRows:
 def is_small(problem: BinaryProblem) -> bool:
     """Whether a whole step is one compiled call: its arithmetic is less than the calls'."""
     weights, count = problem.rows.weights, problem.rows.count
-    if problem.rows.blocked:
+    if problem.rows.blocked or problem.linear_intercept:
         return False
     return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
 

@@ -128,7 +128,7 @@ class ProximalNewton:
         curvature = np.empty(rows.count)
         problem.corner.proximal_curvature(state.h, alpha, curvature)
         gradient = state.w - state.combination
-        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
+        gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
 
         # 2) direction and exact line search
         direction, direction_b = state.system.direction(
@@ -136,7 +136,7 @@ class ProximalNewton:
             curvature,
             gradient,
             gradient_b,
-            0.02 * state.settings.tol * state.primal,
+            0.02 * state.settings.tol * problem.magnitude(state.primal),
             level=1.0 / state.h,
         )
         del curvature
@@ -152,7 +152,10 @@ class ProximalNewton:
                 state.center, state.h, state.scores, state.b, slopes, direction_b, t
             )
 
-        penalty = float(state.w @ direction), float(direction @ direction)
+        penalty = (
+            float(state.w @ direction) + problem.linear_intercept * direction_b,
+            float(direction @ direction),
+        )
         step = line_search(derivatives, penalty, at_zero)
 
         # 3) move, and take the dual point of the linearised conditions: w(α) = w + p, but for what
@@ -225,7 +228,8 @@ class ProximalNewton:
             if mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
-        error = SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count
+        error = SAMPLE_ERROR * problem.magnitude(primal) * problem.rows.weights
+        error /= problem.rows.count
         if problem is not state.whole and gap <= error:
             # The sample's own error is larger than the gap: more examples have more to say.
             self._enter_stage(state, None)
