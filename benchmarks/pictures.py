@@ -71,29 +71,28 @@ def speed() -> None:
 
 def certificate() -> None:
     """Draw how primal and dual value meet, with the hand-over between two solvers."""
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.preprocessing import scale
+    from sklearn.datasets import make_classification
 
     from widemargin import LinearSVC
     from widemargin.report.subject import Subject
     from widemargin.report.trace import traced
 
     plt = _style()
-    X, y = load_breast_cancer(return_X_y=True)
-    model = LinearSVC("hinge", C=10.0, tol=1e-8).fit(scale(X), y)
-    (curve,) = traced(Subject.of(model, scale(X), y, None, None, None, None))
+    X, y = make_classification(5000, 40, flip_y=0.1, class_sep=0.7, random_state=0)
+    model = LinearSVC("hinge", tol=1e-8).fit(X, y)
+    (curve,) = traced(Subject.of(model, X, y, None, None, None, None))
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.0), layout="constrained")
     x = curve.passes
     left.fill_between(x, curve.dual, curve.primal, color=BLUE, alpha=0.12)
     left.plot(x, curve.primal, ".-", color=BLUE, label="primal: the model's objective")
     left.plot(x, curve.dual, ".-", color=ORANGE, label="dual: no model is below")
-    left.set_ylim(0, 2.6 * curve.primal[-1])
+    left.set_ylim(0, 1.7 * curve.primal[-1])
     left.set_ylabel("objective")
-    left.legend(frameon=False, fontsize=8.5, loc="upper right")
+    left.legend(frameon=False, fontsize=8.5, loc="lower right")
     gaps = [(a, g) for a, g in zip(x, curve.gaps, strict=True) if g > 0]
     right.plot(*zip(*gaps, strict=True), ".-", color="#0f8a7e")
     right.axhline(1e-8, color=GREY, ls="--", lw=1)
-    right.text(x[-1], 1.5e-8, "tol", ha="right", fontsize=8.5)
+    right.text(x[0], 1.5e-8, "tol", fontsize=8.5)
     right.set_yscale("log")
     right.set_ylabel("relative gap")
     for axes in (left, right):
@@ -101,9 +100,10 @@ def certificate() -> None:
         axes.grid(alpha=0.25)
         for place, after, _ in curve.hand_overs:
             axes.axvline(x[place - 1], color=GREY, lw=1, ls=":")
-            low = axes.get_ylim()[0]
-            at = {"va": "bottom", "ha": "left", "fontsize": 8, "color": INK}
-            axes.text(x[place - 1], low, f" {after} takes over", **at)
+            # Where neither curve is: above both on the left, half-way down on the right.
+            height = 0.92 * axes.get_ylim()[1] if axes is left else 1e-5
+            at = {"va": "center", "ha": "left", "fontsize": 8, "color": INK}
+            axes.text(x[place - 1], height, f" {after}\n takes over", **at)
     _save(figure, "certificate.svg")
 
 

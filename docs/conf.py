@@ -10,6 +10,11 @@ sys.path.insert(0, str(HERE / "_extensions"))
 
 from api_pages import CONTEXT  # noqa: E402
 
+import widemargin.report.skore_check  # noqa: E402
+
+# The name is that of a function and of the folder it is in; its page is about the function.
+widemargin.report = widemargin.report.report  # type: ignore[assignment,attr-defined]
+
 project = "widemargin"
 author = "The widemargin developers"
 copyright = f"2026, {author}"

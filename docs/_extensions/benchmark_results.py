@@ -6,6 +6,8 @@ from typing import Any
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 MARK = "<!-- results -->"
+LONG = 20
+"""Rows above which a table is folded."""
 NONE = "No results are stored in this copy of the repository."
 
 
@@ -26,8 +28,17 @@ def fill_in(app: Any, name: str, source: list[str]) -> None:
             text = f"## {file.stem.replace('_', ' ').capitalize()}\n\n{text}"
         text = re.sub(r"!\[(.*?)\]\((?!\w+:)(.*?)\)", _image, text)
         # Links between results have no target here; their text is enough.
-        parts.append(re.sub(r"(?<!!)\[(.*?)\]\((?!\w+:)[^)]*\)", r"\1", text))
+        text = re.sub(r"(?<!!)\[(.*?)\]\((?!\w+:)[^)]*\)", r"\1", text)
+        parts.append(re.sub(r"(?:^\|.*\n)+", _table, text, flags=re.MULTILINE))
     source[0] = source[0].replace(MARK, "\n\n".join(parts) or NONE)
+
+
+def _table(match: re.Match[str]) -> str:
+    """Fold a long table, so that the page can be read from top to bottom."""
+    rows = match[0].count("\n") - 2
+    if rows <= LONG:
+        return match[0]
+    return f"<details><summary>All {rows} rows</summary>\n\n{match[0]}\n<!-- end -->\n</details>\n"
 
 
 def _image(match: re.Match[str]) -> str:

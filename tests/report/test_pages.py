@@ -254,3 +254,12 @@ def test_the_skore_check() -> None:
         frame = found.checks.summarize(fast_mode=True).frame()
         codes[name] = frame[frame.code == "WM001"].section.item()
     assert codes == {"good": "passed", "short": "issue"}
+
+
+def test_models_without_scores_of_rows_are_refused() -> None:
+    X, y = [np.eye(2), np.eye(2)], [["a", "b"], ["a", "b"]]
+    with pytest.raises(TypeError, match=r"no model of sequences; got SequenceSVC"):
+        widemargin.report(widemargin.SequenceSVC().fit(X, y), X, y)
+    targets = [0.0, 1.0, 2.0]
+    with pytest.raises(TypeError, match=r"no regression and .* got LinearSVR"):
+        widemargin.report(widemargin.LinearSVR().fit(np.eye(3), targets), np.eye(3), targets)

@@ -149,7 +149,8 @@ def _gap(curve: Curve, x: list[float], title: str, tol: float) -> Markup:
 
 def _mark_hand_overs(chart: Chart, curve: Curve, x: list[float]) -> None:
     for level, (place, after, _) in enumerate(curve.hand_overs):
-        chart.mark(Mark(x[place - 1], f"→ {after}", level=level % 4))
+        # Half-way down: the curves start at the top.
+        chart.mark(Mark(x[place - 1], f"→ {after}", level=6 + level % 4))
 
 
 def _problems(subject: Subject, curves: list[Curve]) -> Markup:

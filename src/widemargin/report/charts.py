@@ -104,7 +104,8 @@ class Chart:
         if mark.across:
             at = self.up(mark.value)
             self.parts.append(tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=at, y2=at, class_="m"))
-            spot: dict[str, Any] = {"x": WIDTH - RIGHT - 2, "y": at - 4, "text_anchor": "end"}
+            # On the left: what falls to the line meets it on the right.
+            spot: dict[str, Any] = {"x": LEFT + 4, "y": at - 4}
         else:
             at = self.across(mark.value)
             self.parts.append(tag("line", x1=at, x2=at, y1=top, y2=base, class_="m"))

@@ -100,7 +100,7 @@ def _section(comparison: Comparison, data: str, place: int) -> Section:
         "gap",
         "(P − P*)/P*",
     )
-    content = [tag("div", views(panes), table(head, rows, sortable=True), class_="cols")]
+    content = [tag("div", views(panes), table(head, rows, sortable=True), class_="cols few")]
     return Section(f"data-{place}", data, content, wide=True)
 
 

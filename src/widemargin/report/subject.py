@@ -14,6 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from widemargin.estimators.certified import CertifiedClassifier
+from widemargin.estimators.sequences import SequenceClassifier
+from widemargin.estimators.structured_svc import StructuredSVC
 from widemargin.model_io.model import LinearModel
 
 
@@ -167,10 +169,12 @@ def unwrapped(estimator: Any) -> tuple[Any, list[tuple[str, Any]]]:
             vars(estimator).pop("feature_names_in_", None)
         else:
             break
-    if not isinstance(estimator, CertifiedClassifier):
+    of_rows = not isinstance(estimator, SequenceClassifier | StructuredSVC)
+    if not (isinstance(estimator, CertifiedClassifier) and of_rows):
         raise TypeError(
             "report takes a fitted classifier of widemargin, a pipeline or a search that ends in "
-            f"one, a LinearModel, or a Comparison; got {type(estimator).__name__}"
+            "one, a LinearModel, or a Comparison, but no regression and no model of sequences; "
+            f"got {type(estimator).__name__}"
         )
     check_is_fitted(estimator, "classes_")
     return estimator, steps
