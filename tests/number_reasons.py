@@ -174,7 +174,15 @@ REASONS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
-    "problems/unpenalised_multinomial.py": {"_LARGEST": "a promised size", "_BLOCK": "a buffer"},
+    "problems/unpenalised_multinomial.py": {"_LARGEST": "a promised size"},
+    "problems/curvature_of_classes.py": {"_BLOCK": "a buffer"},
+    "problems/curvature_bounds.py": {
+        "_RANK": "a share of the largest pivot",
+        "_TINY": "far above the smallest normal number",
+        "_DENOMINATORS": "fractions that are looked for",
+        "_LARGEST_FACTOR": "a number whose products with half a number are exact",
+        "_SPLIT": "Dekker's constant",
+    },
     "model_io/search_state.py": {"SCHEMA": "a version of a format"},
     "model_io/_skl2onnx.py": dict.fromkeys(("_DOUBLE", "_STRING"), "part of a format"),
     "model_io/onnx.py": {"OPSET": "a version of a format"},
@@ -195,10 +203,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_EDGE": "a share of the tolerance",
     },
     "problems/tube_support.py": {"_TINY": "a share of the cost", "_ROUNDS": "a bound on a loop"},
-    "problems/unpenalised.py": {
-        "_RANK": "a share of the largest eigenvalue",
-        "_ROUNDING": "a share of the objective, as a square root",
-    },
+    "problems/unpenalised.py": {"_RANK": "a share of the largest eigenvalue"},
     "methods/newton/multiclass.py": {
         "_SOLVED": "a share of the gap",
         "_PATIENCE": "steps without progress that count as none",

@@ -71,7 +71,7 @@ NOTES = {
     "dual_": "the dual values, an array",
     "rounding_": "what the gaps allow for rounding, an array",
     "status_": '`"converged"`, `"iteration_limit"`, `"time_limit"`, `"interrupted"`, '
-    '`"stalled"`, `"no_optimum"`',
+    '`"stalled"`, `"no_optimum"`, `"no_proof"`',
     "solver_": "which methods ran, and why",
     "history_": "what every check saw",
     "best_score_": "the best mean score",

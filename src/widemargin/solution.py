@@ -32,6 +32,7 @@ class Status(Enum):
     INTERRUPTED = "it was interrupted"
     STALLED = "no further progress was possible in floating point"
     NO_OPTIMUM = "the classes are separable, and without a penalty there is no optimum"
+    NO_PROOF = "columns nearly depend on each other, and without a penalty nothing is proved then"
 
 
 _ADVICE = {
@@ -39,6 +40,7 @@ _ADVICE = {
     Status.TIME_LIMIT: "; raise time_limit to come nearer",
     Status.STALLED: "; scale the features, or ask for less by a larger tol",
     Status.NO_OPTIMUM: "; use a finite C",
+    Status.NO_PROOF: "; drop one of them, or use a large finite C",
 }
 
 

@@ -78,6 +78,7 @@ def test_small_gap_and_layouts(layout: Any) -> None:
 
 def test_columns_that_depend_on_each_other() -> None:
     X, y = noisy(3)
+    X = np.rint(1024.0 * X) / 1024.0  # sums of two columns are exact
     twice = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2]])
     model = LogisticRegression(C=np.inf, tol=1e-9).fit(twice, y)
     single = LogisticRegression(C=np.inf, tol=1e-9).fit(X, y)
@@ -86,6 +87,30 @@ def test_columns_that_depend_on_each_other() -> None:
     np.testing.assert_allclose(
         model.decision_function(twice), single.decision_function(X), rtol=1e-3, atol=1e-3
     )
+
+
+@pytest.mark.parametrize("rule", ["ovr", "multinomial"])
+def test_dummy_variables_and_an_intercept(rule: str) -> None:
+    """Their sum is the constant: exactly dependent, and proved all the same."""
+    random = np.random.default_rng(0)
+    X = np.column_stack([np.eye(4)[np.arange(200) % 4], random.normal(size=200)])
+    y = random.integers(3, size=200)
+    model = LogisticRegression(C=np.inf, tol=1e-8, multi_class=rule).fit(X, y)
+    assert set(model.status_) == {"converged"}
+
+
+@pytest.mark.parametrize("rule", ["ovr", "multinomial"])
+def test_columns_that_nearly_depend_on_each_other(rule: str) -> None:
+    """Weights of 1e16 make use of the last digits: the objective of fewer columns is no bound."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 2))
+    X = np.column_stack([X, 0.1 * X[:, 0] + 0.7 * X[:, 1]])
+    y = random.integers(3, size=60)
+    model = LogisticRegression(C=np.inf, multi_class=rule)
+    with pytest.warns(ConvergenceWarning, match="columns nearly depend on each other"):
+        model.fit(X, y)
+    assert set(model.status_) == {"no_proof"}
+    assert (model.dual_ == 0.0).all()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +153,9 @@ def test_what_goes_with_it(tmp_path: Any) -> None:
 
 
 def test_several_classes_one_against_the_rest() -> None:
-    X, y = make_classification(400, 6, n_informative=4, n_classes=3, flip_y=0.3, random_state=0)
+    X, y = make_classification(
+        400, 6, n_informative=4, n_redundant=0, n_classes=3, flip_y=0.3, random_state=0
+    )
     model = LogisticRegression(C=np.inf, solver="auto")
     if "multi_class" in model.get_params():
         model.set_params(multi_class="ovr")

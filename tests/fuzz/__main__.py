@@ -8,6 +8,7 @@ import secrets
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from importlib import import_module
 from math import inf
 
@@ -42,12 +43,14 @@ def main() -> int:
     table: dict[str, Counter[str]] = {}
     began, failures = time.monotonic(), Counter[str]()
     run = outcomes(case, seed, options.seconds, campaign.LIMIT, options.cases, options.jobs)
-    for number, outcome in run:
-        table.setdefault(outcome.kind, Counter())[outcome.result] += 1
-        if outcome.failure:
-            failures[sort_of(outcome.failure)] += 1
-            if failures[sort_of(outcome.failure)] <= _SHOWN:
-                print(f"FAILED  {command} --case {number}\n        {outcome.failure}", flush=True)
+    with suppress(KeyboardInterrupt):  # what was seen so far counts
+        for number, outcome in run:
+            table.setdefault(outcome.kind, Counter())[outcome.result] += 1
+            if outcome.failure:
+                failures[sort_of(outcome.failure)] += 1
+                if failures[sort_of(outcome.failure)] <= _SHOWN:
+                    print(f"FAILED  {command} --case {number}\n        {outcome.failure}")
+                    sys.stdout.flush()
     show(table)
     cases = sum(sum(row.values()) for row in table.values())
     seconds = time.monotonic() - began

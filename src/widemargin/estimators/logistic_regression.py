@@ -202,6 +202,8 @@ status_, solver_, history_
                 short = solution.status is not Status.CONVERGED
                 if short and separable(problem(place), solution.w, solution.b):
                     solutions[place] = replace(solution, status=Status.NO_OPTIMUM)
+                elif solution.status is Status.STALLED and solution.certificate.dual == 0.0:
+                    solutions[place] = replace(solution, status=Status.NO_PROOF)
         return solutions
 
     def _check_arguments(self) -> None:

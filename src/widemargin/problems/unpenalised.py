@@ -9,7 +9,8 @@ over the length of t gives, for u = ρλ < 1,
 
     P* ≥ P − (u + (1 − u) log(1 − u)) / ρ²,
 
-about P − λ²/2 close to the optimum. For u ≥ 1 the bound is 0, which every loss respects.
+about P − λ²/2 close to the optimum. For u ≥ 1 the bound is 0, which every loss respects. It rises
+with neither λ nor ρ, so that upper bounds of both do: `widemargin.problems.curvature_bounds`.
 
 With three and more classes (`widemargin.problems.unpenalised_multinomial`) the same holds with the
 range of the scores' changes, max_j − min_j, in place of |x_i·t|: the third cumulant of a variable
@@ -29,9 +30,17 @@ from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.curvature_bounds import (
+    Lengths,
+    curvature_error,
+    factor_of,
+    rounding_of_gram,
+    spanning_columns,
+    stretch,
+)
 from widemargin.problems.losses import Loss
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import ACCURACY, ScoreError, Size, growth, upper_norm
+from widemargin.problems.rounding import ACCURACY, UNIT, ScoreError, Size, growth, upper_norm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -39,26 +48,16 @@ Matrix = NDArray[np.float64]
 _RANK = 1e-13
 """Eigenvalues below this share of the largest count as zero; columns are scaled to length one."""
 
-_ROUNDING = 1e-8
-"""What a gradient outside of the range of H may amount to, its square relative to P."""
-
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
     """The gradient and a factor of the pseudo-inverse of the second derivatives, H⁺ = F Fᵀ.
 
-    The intercept, if there is one, is the last coordinate.
-
-    Attributes
-    ----------
-    rest : float
-        Length of the gradient's part outside of the range of H, columns scaled to length one. It
-        is rounding where columns depend on each other; else no bound holds.
+    The intercept, if there is one, is the last coordinate. They give steps; no proof reads them.
     """
 
     gradient: Vector
     factor: Matrix
-    rest: float
 
     @property
     def step(self) -> Vector:
@@ -77,9 +76,7 @@ def curvature_of(H: Matrix, gradient: Vector) -> Curvature:
     scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
     values, vectors = np.linalg.eigh(H * scale[:, None] * scale)
     kept = values > _RANK * max(float(values[-1]), 0.0)
-    basis, scaled = vectors[:, kept], scale * gradient
-    rest = float(np.linalg.norm(scaled - basis @ (basis.T @ scaled)))
-    return Curvature(gradient, scale[:, None] * basis / np.sqrt(values[kept]), rest)
+    return Curvature(gradient, scale[:, None] * vectors[:, kept] / np.sqrt(values[kept]))
 
 
 class Unpenalised(OnRows):
@@ -104,10 +101,6 @@ class Unpenalised(OnRows):
         """Return gradient and second derivatives at weights whose scores are known."""
 
     @abstractmethod
-    def largest_length(self, curvature: Curvature) -> float:
-        """Return ρ, the longest row in the norm of H⁺."""
-
-    @abstractmethod
     def unpacked(self, vector: Vector) -> tuple[Any, Any]:
         """Return weights and intercepts from a vector as `Curvature` has it."""
 
@@ -118,17 +111,6 @@ class Unpenalised(OnRows):
     @abstractmethod
     def sides(self) -> Any:
         """Return rows z, one for each inequality z·v ≥ 0 of weights v that separate."""
-
-    def lower_bound(self, scores: Any, b: Any, primal: float) -> float:
-        """Return the bound on P* from the curvature, or 0."""
-        here = self.curvature_at(scores, b)
-        if here.rest > _ROUNDING * math.sqrt(primal):
-            return 0.0
-        if not here.gradient.any():
-            return primal
-        length = self.largest_length(here)
-        u = length * here.decrement
-        return primal - _shortfall(u) / length**2 if length > 0.0 and u < 1.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,26 +175,11 @@ class UnpenalisedProblem(Unpenalised):
         shift = float(vector[width]) if self.free_intercept else 0.0
         return np.ascontiguousarray(vector[:width]), shift
 
-    def largest_length(self, curvature: Curvature) -> float:
-        """Return ρ, the longest row in the norm of H⁺."""
-        squares = np.zeros(self.rows.count)
-        for column in np.ascontiguousarray(curvature.factor.T):
-            width = self.rows.weights
-            shift = float(column[width]) if self.free_intercept else 0.0
-            squares += (self.rows.scores(np.ascontiguousarray(column[:width])) + shift) ** 2
-        return math.sqrt(float(squares.max(initial=0.0)))
-
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
-        """Compute P and the bound from the curvature; as many passes as there are weights.
-
-        P is an upper bound with its rounding. The lower bound takes eigenvalues as they were
-        computed, and allows for the rounding of P alone.
-        """
+        """Compute P and the bound from the curvature; as many passes as there are weights."""
         b = float(point.b) if self.free_intercept else 0.0
         scores = self.rows.scores(point.w)
-        size = Size(
-            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
-        )
+        size = self._size
         at, off = self.rows.intercept_here(point.w, b)
         length = upper_norm(float(point.w @ point.w), point.w.size)
         about = ScoreError.plain(size, length, at, off)
@@ -220,11 +187,73 @@ class UnpenalisedProblem(Unpenalised):
         primal = sums.total
         above = about.allowance(size, sums.slopes, sums.squares)
         above += growth(self.rows.count + 64.0) * primal
-        bound = self.lower_bound(scores, at, primal)
+        below = self._shortfall(scores, at, curvature_error(about.reach(size)))
         alpha = self.loss.duals(self.y, self.cost, scores, b)
-        return Point(point.w, b, alpha), Certificate.bounds(
-            primal, above, max(bound - above, 0.0), 0.0
-        )
+        low = max(primal - above - below, 0.0)
+        return Point(point.w, b, alpha), Certificate.bounds(primal, above, low, 0.0)
+
+    @property
+    def _size(self) -> Size:
+        rows = self.rows
+        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
+
+    def _shortfall(self, scores: Vector, b: float, error: float) -> float:
+        """Return what P can exceed the optimum by; `error` is that of the curvatures."""
+        alpha, curvature = self.loss.terms(self.y, self.cost, scores, b)
+        used = curvature > 0.0
+        # Examples so far on their side that they count for nothing are left out: ℓ ≥ 0.
+        far = (self.cost > 0.0) & ~used
+        if np.any(self.y[far] * (scores[far] + b) < 0.0) or not used.any():
+            return math.inf
+        left_out = float(self.cost[far].sum()) * 1e-300
+        if not alpha[used].any():
+            return left_out
+        H = self.rows.gram(curvature, self.free_intercept)
+        kept = spanning_columns(H, lambda j: self._column(j)[used], int(used.sum()))
+        if kept is None or kept.size == 0:
+            return math.inf if kept is None else left_out
+        inner = H[np.ix_(kept, kept)]
+        small, sums = factor_of(inner)
+        kappa = stretch(small.T @ inner @ small, *rounding_of_gram(sums, self.rows.count), error)
+        if kappa == 0.0:
+            return math.inf
+        F = np.zeros((len(H), kept.size))
+        F[kept] = small
+        slopes, largest = self._lengths(F, alpha, error, used)
+        return Lengths(slopes / kappa, largest / kappa).below() + left_out
+
+    def _column(self, j: int) -> Vector:
+        """Return a column; where it was shifted, and perhaps rounded, nothing is known of it."""
+        if j == self.rows.weights:
+            return np.ones(self.rows.count)
+        if self.rows.shift is not None and self.rows.shift[j] != 0.0:
+            return np.full(self.rows.count, np.nan)
+        one = np.zeros(self.rows.weights)
+        one[j] = 1.0
+        return self.rows.scores(one)
+
+    def _lengths(
+        self, F: Matrix, alpha: Vector, error: float, used: NDArray[np.bool_]
+    ) -> tuple[float, float]:
+        """Return ‖Fᵀg‖ and max ‖Fᵀx_i‖, from above."""
+        rows, width = self.rows, self.rows.weights
+        norms = np.sqrt(rows.norms) * (1.0 + 1e-6) + 1e-150
+        share = 4.0 * growth(rows.longest + 9.0) ** 2
+        if rows.shift is not None:
+            share += 2.0 * UNIT
+        signed, slack = alpha * self.y, alpha * (error + growth(rows.count + 16.0))
+        squares, slopes = np.zeros(rows.count), []
+        for column in np.ascontiguousarray(F.T):
+            shift = float(column[width]) if self.free_intercept else 0.0
+            z = rows.compensated_scores(np.ascontiguousarray(column[:width]), (shift, 0.0))
+            length = float(np.linalg.norm(column)) * (1.0 + 1e-6)
+            off = 4.0 * UNIT * np.abs(z) + share * length * (norms + 1.0)
+            size = np.abs(z) + off
+            hidden = float(slack @ size) + float(alpha @ off)
+            slopes.append(abs(float(signed @ z)) + hidden * (1.0 + 1e-6))
+            squares += size * size
+        most = math.sqrt(float(squares[used].max())) * (1.0 + 1e-9)
+        return float(np.linalg.norm(slopes)) * (1.0 + 1e-9), most
 
     def separated(self, scores: Vector, b: float) -> bool:
         """Whether every example that counts lies on its side of the plane."""
@@ -259,10 +288,3 @@ def separable(problem: Unpenalised, w: Any, b: Any) -> bool:
     bound = np.zeros(Z.shape[0])
     found = linprog(-np.asarray(Z.sum(axis=0)).ravel(), A_ub=-Z, b_ub=bound, bounds=(-1.0, 1.0))
     return bool(found.status == 0 and -found.fun > 1e-7 * Z.shape[0])
-
-
-def _shortfall(u: float) -> float:
-    """Return u + (1 − u) log(1 − u), without cancellation for small u."""
-    if u < 1e-4:
-        return 0.5 * u * u * (1.0 + u / 3.0 + u * u / 6.0 + u**3)
-    return u + (1.0 - u) * math.log1p(-u)

@@ -13,9 +13,11 @@ from scipy.special import logsumexp
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.curvature_bounds import curvature_error, factor_of, spanning_columns
+from widemargin.problems.curvature_of_classes import Directions
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.multinomial_bounds import loss_error
-from widemargin.problems.rounding import ACCURACY, Size
+from widemargin.problems.rounding import ACCURACY, UNIT, ScoreError, Size, upper_norm
 from widemargin.problems.unpenalised import Curvature, Unpenalised, curvature_of, dense_rows
 
 Vector = NDArray[np.float64]
@@ -23,9 +25,6 @@ Matrix = NDArray[np.float64]
 
 _LARGEST = 2**30
 """Bytes of a matrix of second derivatives; with a larger one there is a clear error instead."""
-
-_BLOCK = 256
-"""Rows whose lengths are computed together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,22 +123,6 @@ class UnpenalisedMultinomialProblem(Unpenalised):
                 H[there, here] = H[here, there].T
         return curvature_of(H, gradient)
 
-    def largest_length(self, curvature: Curvature) -> float:
-        """Return ρ: of all rows and pairs of classes, the longest (e_j − e_l) ⊗ x_i."""
-        k = self.classes
-        side, rank = curvature.factor.shape
-        factors = curvature.factor.reshape(k, side // k, rank)
-        if "dense" not in self._kept:
-            self._kept["dense"] = dense_rows(self)
-        rows, most = self._kept["dense"], 0.0
-        for begin in range(0, self.rows.count, _BLOCK):
-            lines = np.einsum("nd,kdr->nkr", rows[begin : begin + _BLOCK], factors, optimize=True)
-            inner = lines @ lines.transpose(0, 2, 1)
-            own = np.einsum("nkk->nk", inner)
-            most = max(most, float((own[:, :, None] + own[:, None] - 2.0 * inner).max()))
-            self.rows.checkpoint()
-        return math.sqrt(max(most, 0.0))
-
     def unpacked(self, vector: Vector) -> tuple[Matrix, Vector]:
         """Return weights and intercepts of mean zero: what is common to all classes is nothing."""
         lines = vector.reshape(self.classes, -1)
@@ -161,18 +144,68 @@ class UnpenalisedMultinomialProblem(Unpenalised):
         return primal, primal + loss_error(size, self.cost, w, at, off, primal)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
-        """Compute P and the bound from the curvature.
-
-        P is an upper bound with its rounding. The lower bound takes eigenvalues as they were
-        computed, and allows for the rounding of P alone.
-        """
+        """Compute P and the bound from the curvature."""
         b = point.b - np.mean(point.b) if self.free_intercept else np.zeros(self.classes)
         scores, here = self.scores(point.w), self._intercepts_here(point.w, b)
         primal, above = self._primal(point.w, scores, here)
-        bound = self.lower_bound(scores, here[0], primal)
+        below = self._shortfall(scores, here[0], self._error(point.w, scores, here))
         alpha = self.cost[:, None] * self.probabilities(scores, b)
-        low = max(bound - (above - primal), 0.0)
+        low = max(primal - (above - primal) - below, 0.0)
         return Point(point.w, b, alpha), Certificate.bounds(primal, above - primal, low, 0.0)
+
+    def _error(self, w: Matrix, scores: Matrix, b: tuple[Vector, float]) -> float:
+        """Return the relative error of probabilities at these scores."""
+        size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
+        length = upper_norm(float(np.square(w).sum(axis=1).max()), w.shape[1])
+        reach = ScoreError.plain(size, length, float(np.abs(b[0]).max()), b[1]).reach(size)
+        # The logarithm of the sum rounds at the size of the scores.
+        largest = float(np.abs(scores + b[0]).max())
+        return curvature_error(2.0 * reach + 16.0 * UNIT * largest)
+
+    def _shortfall(self, scores: Matrix, b: Vector, error: float) -> float:
+        """Return what P can exceed the optimum by; `error` is that of the probabilities."""
+        p, label = self.probabilities(scores, b), self.label
+        spread = self.cost * (1.0 - np.square(p).sum(axis=1))
+        used = spread > 0.0
+        # Examples so far on their side that they count for nothing are left out.
+        far = (self.cost > 0.0) & ~used
+        if np.any(p[far, label[far]] < 0.5) or not used.any():
+            return math.inf
+        X = self._dense()
+        gram = X[used].T @ (spread[used, None] * X[used])
+        kept = spanning_columns(gram, lambda j: self._column(j)[used], int(used.sum()))
+        left_out = float(self.cost[far].sum()) * 1e-300
+        if kept is None or kept.size == 0:
+            return math.inf if kept is None else left_out
+        # What is common to all classes is nothing: the last one's weights stay as they are.
+        F, _ = factor_of(self._second_derivatives(X[:, kept], p))
+        lines = F.reshape(self.classes - 1, kept.size, -1)
+        about = Directions(X[used][:, kept], lines, self.cost[used], p[used], label[used])
+        return about.lengths(error).below() + left_out
+
+    def _dense(self) -> Matrix:
+        if "dense" not in self._kept:
+            self._kept["dense"] = dense_rows(self)
+        dense: Matrix = self._kept["dense"]
+        return dense
+
+    def _column(self, j: int) -> Vector:
+        """Return a column; where it was shifted, and perhaps rounded, nothing is known of it."""
+        shift = self.rows.shift
+        if shift is not None and j < shift.size and shift[j] != 0.0:
+            return np.full(self.rows.count, np.nan)
+        return self._dense()[:, j]
+
+    def _second_derivatives(self, X: Matrix, p: Matrix) -> Matrix:
+        """Return H of all classes but the last."""
+        side, count = X.shape[1], self.classes - 1
+        H = np.empty((count, side, count, side))
+        for j in range(count):
+            for l in range(j + 1):  # noqa: E741 - the mathematics' own letter
+                weight = self.cost * p[:, j] * ((1.0 - p[:, j]) if l == j else -p[:, l])
+                H[j, :, l] = X.T @ (weight[:, None] * X)
+                H[l, :, j] = H[j, :, l].T
+        return H.reshape(count * side, count * side)
 
     def separated(self, scores: Matrix, b: Vector) -> bool:
         """Whether every example that counts has its own class's score as the highest."""
