@@ -39,6 +39,15 @@ void save_labelings(const std::vector<Labelings>& cache, const std::vector<doubl
   }
 }
 
+// Computes the products of the rows of the sentences [begin, end).
+void make_products(const ChainCore& core, TokenGram& gram, std::int64_t begin, std::int64_t end) {
+  require_range(begin, end, core.data().count);
+  nb::gil_scoped_release release;
+  core.visit([&](const auto& rows) {
+    for (std::int64_t i = begin; i < end; ++i) gram.make(rows, core.data(), i);
+  });
+}
+
 // A run of block-coordinate Frank-Wolfe: it works on its weights in place.
 class ChainSweeps {
  public:
@@ -51,11 +60,7 @@ class ChainSweeps {
   }
 
   void prepare(std::int64_t begin, std::int64_t end) {
-    require_range(begin, end, core_.data().count);
-    nb::gil_scoped_release release;
-    core_.visit([&](const auto& rows) {
-      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
-    });
+    make_products(core_, sweep_->gram, begin, end);
   }
 
   void load(IndexVector pointers, Vector share, Labels labels) {
@@ -122,11 +127,7 @@ class PlainChains {
     core_.require_all(weights_);
   }
   void prepare(std::int64_t begin, std::int64_t end) {
-    require_range(begin, end, core_.data().count);
-    nb::gil_scoped_release release;
-    core_.visit([&](const auto& rows) {
-      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
-    });
+    make_products(core_, sweep_->gram, begin, end);
   }
   void begin(std::uint64_t seed) { sweep_->begin(core_.data(), seed); }
   bool sweep(std::int64_t budget) {
@@ -165,11 +166,7 @@ class GibbsSweeps {
     sweep_->longest_ = longest;
   }
   void prepare(std::int64_t begin, std::int64_t end) {
-    require_range(begin, end, core_.data().count);
-    nb::gil_scoped_release release;
-    core_.visit([&](const auto& rows) {
-      for (std::int64_t i = begin; i < end; ++i) sweep_->gram.make(rows, core_.data(), i);
-    });
+    make_products(core_, sweep_->gram, begin, end);
   }
   std::int64_t begin(std::uint64_t seed, double threshold) {
     return sweep_->begin(core_.data(), seed, threshold);

@@ -5,7 +5,8 @@ Reading words: letters help each other
 A letter that is hard to read alone is easy inside a word. `SequenceSVC` labels all letters of a
 word at once: it learns how each letter looks, and which letters follow each other. The pictures are
 drawn here from fonts, shifted and spoilt by noise; `load_letters` reads the handwritten words of
-the OCR data set in the same form.
+the OCR data set in the same form. On those, with products of neighbouring pixels as features and C
+chosen by folds, 85.0 % of the test letters are right (``python -m benchmarks.structures search``).
 """
 
 import matplotlib.pyplot as plt

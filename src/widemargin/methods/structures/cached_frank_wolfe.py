@@ -9,16 +9,16 @@ last seen are left out for a while. See core/structures/chain_block.hpp.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings
+from widemargin.methods.structures._labeling_sweeps import LabelingState, LabelingSweeps
 from widemargin.problems.certificate import Point
-from widemargin.problems.sequence import Labelings, SequenceProblem
+from widemargin.problems.sequence import SequenceProblem
 
 Matrix = NDArray[np.float64]
 
@@ -42,14 +42,9 @@ _OPEN = 0.5
 
 
 @dataclass(eq=False)
-class CachedFrankWolfeState(State):
-    """The weights, and the compiled cache of labelings."""
+class CachedFrankWolfeState(LabelingState):
+    """The weights, the compiled cache of labelings, and what decides about extrapolation."""
 
-    problem: SequenceProblem
-    settings: Settings
-    weights: Matrix
-    sweeps: core.ChainSweeps
-    random: np.random.Generator
     marked: Matrix | None = None
     """The weights that extrapolation looks back to, if it follows."""
     marked_linear: float = 0.0
@@ -60,26 +55,11 @@ class CachedFrankWolfeState(State):
     partial: int = 0
     full_next: bool = True
 
-    @property
-    def point(self) -> Point:
-        """The weights and the labelings with a share."""
-        count, length = self.sweeps.sizes()
-        duals = Labelings(
-            np.empty(self.problem.count + 1, np.int64), np.empty(count), np.empty(length, np.int32)
-        )
-        self.sweeps.save(duals.pointers, duals.share, duals.labels)
-        return Point(self.weights, None, duals)
 
-
-class CachedFrankWolfe:
+class CachedFrankWolfe(LabelingSweeps):
     """Maximise the dual, sentence by sentence."""
 
     name = "cached_frank_wolfe"
-    serves: ClassVar[type[SequenceProblem]] = SequenceProblem
-
-    def refuses(self, problem: SequenceProblem) -> str | None:
-        """Serve every sequence problem."""
-        return None
 
     def start(
         self, problem: SequenceProblem, warm: Point | None, settings: Settings
@@ -90,40 +70,22 @@ class CachedFrankWolfe:
             weights, _ = problem.combine(warm.alpha.feasible())
         batch = min(_LARGEST_BATCH, max(1, problem.count // _BATCHES))
         sweeps = core.ChainSweeps(problem.core, weights, batch)
-        for begin, end in problem.pieces():
-            sweeps.prepare(begin, end)
+        state = CachedFrankWolfeState(**self.opened(problem, weights, sweeps, settings))
         if warm is not None:
             duals = warm.alpha.feasible()
             sweeps.load(duals.pointers, duals.share, duals.labels)
-        random = np.random.default_rng(settings.seed)
-        return CachedFrankWolfeState(
-            problem,
-            settings,
-            weights,
-            sweeps,
-            random,
-            active=problem.count,
-        )
+        return state
 
     def advance(self, state: CachedFrankWolfeState) -> None:
         """Visit the sentences that are thought to have a gap, or all."""
         problem, sweeps = state.problem, state.sweeps
-        allowed = state.settings.tol * self._primal(state) / max(1, problem.count)
+        allowed = state.settings.tol * state.primal / max(1, problem.count)
         threshold = -np.inf if state.full_next else _OPEN * allowed
         self._mark(state)
-        seed = int(state.random.integers(2**63))
-        chosen = sweeps.begin(seed, threshold, 0.1 * allowed)
-        work = 2.0 * problem.pass_work
-        budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
-        while not sweeps.sweep(budget, problem.threads):
-            problem.rows.checkpoint()
-        problem.rows.checkpoint()
-        share = chosen / max(1, problem.count)
-        problem.meter.add(MACHINE.sweep_call + share * work)
-        state.passes += share
-        state.active = chosen
-        self._judge(state, share)
-        state.spent += share * work
+        chosen = sweeps.begin(int(state.random.integers(2**63)), threshold, 0.1 * allowed)
+        spent = self.visit(state, chosen, lambda budget: sweeps.sweep(budget, problem.threads))
+        self._judge(state, chosen == problem.count)
+        state.spent += spent
         if state.expected_gap > state.settings.tol and state.marked is not None:
             self._extrapolate(state, state.marked)
 
@@ -170,18 +132,11 @@ class CachedFrankWolfe:
         problem.meter.add(price)
         state.spent = 0.0
 
-    def _primal(self, state: CachedFrankWolfeState) -> float:
-        gap = state.sweeps.gap
-        if not np.isfinite(gap):
-            return 0.0
-        flat = state.weights.reshape(-1)
-        return state.sweeps.linear - 0.5 * float(flat @ flat) + gap
-
-    def _judge(self, state: CachedFrankWolfeState, share: float) -> None:
+    @staticmethod
+    def _judge(state: CachedFrankWolfeState, whole: bool) -> None:
         """Guess the gap, and decide which sentences the next pass visits."""
-        gap, primal = state.sweeps.gap, self._primal(state)
-        estimate = gap / primal if primal > 0.0 else np.inf
-        state.finished = share == 1.0 and gap == 0.0
+        estimate = state.estimate
+        state.finished = whole and state.sweeps.gap == 0.0
         full = state.full_next
         state.partial = 0 if full else state.partial + 1
         near = estimate <= state.settings.tol

@@ -1,0 +1,98 @@
+"""What the Frank-Wolfe methods over sentences share: compiled shares of labelings, and passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.methods.base import Settings, State
+from widemargin.problems.certificate import Point
+from widemargin.problems.sequence import Labelings, SequenceProblem
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class LabelingState(State):
+    """The weights, and the compiled shares of labelings that they are made of."""
+
+    problem: SequenceProblem
+    settings: Settings
+    weights: Matrix
+    sweeps: Any
+    """Compiled, with `linear`, the linear part of the dual value, and `gap`, as last seen."""
+    random: np.random.Generator
+
+    @property
+    def point(self) -> Point:
+        """The weights and the labelings with a share."""
+        count, length = self.sweeps.sizes()
+        duals = Labelings(
+            np.empty(self.problem.count + 1, np.int64), np.empty(count), np.empty(length, np.int32)
+        )
+        self.sweeps.save(duals.pointers, duals.share, duals.labels)
+        return Point(self.weights, None, duals)
+
+    @property
+    def dual(self) -> float:
+        """The dual value of the shares."""
+        flat = self.weights.reshape(-1)
+        return float(self.sweeps.linear) - 0.5 * float(flat @ flat)
+
+    @property
+    def primal(self) -> float:
+        """The primal value, as far as the gaps of the sentences' last visits tell; 0 at first."""
+        gap = float(self.sweeps.gap)
+        return self.dual + gap if np.isfinite(gap) else 0.0
+
+    @property
+    def estimate(self) -> float:
+        """The relative gap by the last visits."""
+        primal = self.primal
+        return float(self.sweeps.gap) / primal if primal > 0.0 else np.inf
+
+
+class LabelingSweeps:
+    """Visits to one sentence after the other."""
+
+    serves: ClassVar[type[SequenceProblem]] = SequenceProblem
+
+    def refuses(self, problem: SequenceProblem) -> str | None:
+        """Serve every sequence problem."""
+        return None
+
+    @staticmethod
+    def opened(
+        problem: SequenceProblem, weights: Matrix, sweeps: Any, settings: Settings
+    ) -> dict[str, Any]:
+        """Compute the products of each sentence's rows; return the fields of a state."""
+        for begin, end in problem.pieces():
+            sweeps.prepare(begin, end)
+        return {
+            "problem": problem,
+            "settings": settings,
+            "weights": weights,
+            "sweeps": sweeps,
+            "random": np.random.default_rng(settings.seed),
+            "active": problem.count,
+        }
+
+    @staticmethod
+    def visit(state: LabelingState, chosen: int, sweep: Callable[[int], bool]) -> float:
+        """Finish a pass over `chosen` sentences that has begun; return its price."""
+        problem = state.problem
+        work = 2.0 * problem.pass_work
+        budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
+        while not sweep(budget):
+            problem.rows.checkpoint()
+        problem.rows.checkpoint()
+        share = chosen / max(1, problem.count)
+        problem.meter.add(MACHINE.sweep_call + share * work)
+        state.passes += share
+        state.active = chosen
+        return share * work
