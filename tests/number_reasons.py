@@ -72,7 +72,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/block_file.py": {"VERSION": "of a format"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
-    "data/disk_data.py": dict.fromkeys(("VECTORS", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"),
+    "data/disk_data.py": dict.fromkeys(
+        ("VECTORS", "WAITING", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"
+    ),
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},
     "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},

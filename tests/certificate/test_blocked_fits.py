@@ -59,6 +59,32 @@ def test_the_same_bits_for_any_number_of_threads(
     assert one.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=one.tol)
 
 
+@pytest.mark.parametrize("intercept", [True, "penalised"])
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr"])
+def test_all_classes_at_once(layout: str, intercept: bool | str) -> None:
+    X, _ = examples(layout)
+    scores = X @ np.random.default_rng(3).standard_normal((12, 4))
+    y = np.argmax(scores + np.random.default_rng(4).standard_normal(scores.shape), axis=1)
+    given = {"solver": "newton", "fit_intercept": intercept, "C": 0.5}
+    one = LogisticRegression(n_jobs=1, **given).fit(X, y)
+    assert one.certificate_.relative_gap <= one.tol
+    for jobs in (2, 3, 8):
+        assert bits(LogisticRegression(n_jobs=jobs, **given).fit(X, y)) == bits(one)
+    plain = LogisticRegression(**given).fit(X, y)
+    assert one.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=one.tol)
+    assert verify_exactly(one, X, y)
+
+
+def test_all_classes_at_once_with_wide_rows_and_sweeps() -> None:
+    random = np.random.default_rng(0)
+    X = sp.random_array((600, 2500), density=0.01, format="csr", rng=random)
+    y = np.argmax(X @ random.standard_normal((2500, 3)), axis=1)
+    for solver in ("newton", "dual_cd", "auto"):
+        one, two = (LogisticRegression(solver=solver, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+        assert one.certificate_.relative_gap <= 1e-4
+        assert bits(one) == bits(two)
+
+
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
 def test_certificates_hold_in_exact_arithmetic(name: str) -> None:
     X, y = examples("float64", count=500, width=5)

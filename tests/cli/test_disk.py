@@ -50,6 +50,15 @@ def test_train_predict_certify(file: Path, capsys: pytest.CaptureFixture[str]) -
     assert proved["relative_gap"] <= 1e-4
 
 
+def test_tune(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ("tune", str(file), "tuned.model", "--Cs", "0.01,0.1", "--folds", "3")
+    tuned = result(capsys, *search, "--memory-limit", "4GB")
+    plain = result(capsys, *search)
+    assert tuned["C"] == plain["C"]
+    np.testing.assert_allclose(tuned["scores"], plain["scores"], atol=5e-3)
+    assert tuned["status"] == ["converged"]
+
+
 def test_a_killed_run_goes_on(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,12 +20,21 @@ distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
+from sklearn.base import clone  # noqa: E402
 
-from widemargin import LinearSVC, LogisticRegression  # noqa: E402
+from widemargin import (  # noqa: E402
+    DiskData,
+    LinearSVC,
+    LinearSVCCV,
+    LogisticRegression,
+    LogisticRegressionCV,
+)
 from widemargin.dask import (  # noqa: E402
     ClusterLostError,
     DaskLinearSVC,
+    DaskLinearSVCCV,
     DaskLogisticRegression,
+    DaskLogisticRegressionCV,
 )
 from widemargin.data.blocks import rows_of_block  # noqa: E402
 from widemargin.estimators.checkpoints import Checkpoints  # noqa: E402
@@ -90,6 +99,38 @@ def test_the_same_bits_as_in_memory(client: Any, loss: str) -> None:
     np.testing.assert_array_equal(predicted.compute(), memory.predict(X))
 
 
+def test_all_classes_at_once(client: Any) -> None:
+    X, _ = examples()
+    y = np.argmax(X[:, :3] + np.random.default_rng(0).standard_normal((len(X), 3)), axis=1)
+    rows = rows_of_block(X)
+    model = DaskLogisticRegression(client=client).fit(da.from_array(X, chunks=(rows, WIDTH)), y)
+    memory = LogisticRegression(solver="newton", n_jobs=1).fit(X, y)
+    assert bits(model) == bits(memory)
+    assert model.to_local().get_params() == LogisticRegression().get_params()
+
+
+@pytest.mark.parametrize(
+    "loss",
+    ["squared_hinge", *(pytest.param(loss, marks=pytest.mark.slow) for loss in LOSSES[::2])],
+)
+def test_searches_over_C(client: Any, loss: str, tmp_path: Path) -> None:
+    X, y = examples(20_000)
+    rows = rows_of_block(X)
+    given: dict[str, Any] = {"Cs": [1e-4, 1e-2], "cv": 2}
+    if loss == "logistic":
+        given["use_legacy_attributes"] = False
+        kinds: Any = DaskLogisticRegressionCV, LogisticRegressionCV
+    else:
+        given["loss"] = loss
+        kinds = DaskLinearSVCCV, LinearSVCCV
+    model = kinds[0](client=client, **given).fit(da.from_array(X, chunks=(rows, WIDTH)), y)
+    disk = kinds[1](**given).fit(DiskData([(X, y)], cache=tmp_path))
+    assert bits(model) == bits(disk)
+    np.testing.assert_array_equal(model.path_["scores"], disk.path_["scores"])
+    assert type(model.to_local()) is kinds[1]
+    assert clone(model).get_params() == model.get_params()
+
+
 def test_delayed_csr_blocks_and_a_penalised_intercept(client: Any) -> None:
     X, y = examples()
     S = sp.csr_array(X * (np.random.default_rng(0).random(X.shape) < 0.3))
@@ -109,7 +150,7 @@ def test_frames_columns_far_from_zero_and_several_classes(client: Any) -> None:
     frame = pd.DataFrame(X, columns=names).assign(time=1.7e9 + 1e3 * X[:, 0])
     labels = pd.Series(np.array(["a", "b", "c"])[np.argmax(X[:, :3], axis=1)])
     parts = dd.from_pandas(frame, npartitions=3), dd.from_pandas(labels, npartitions=3)
-    model = DaskLogisticRegression(client=client).fit(*parts)
+    model = DaskLogisticRegression(client=client, multi_class="ovr").fit(*parts)
     assert list(model.feature_names_in_) == [*names, "time"]
     assert model.status_ == ["converged"] * 3
     memory = LogisticRegression(multi_class="ovr", solver="newton").fit(frame, labels)

@@ -12,8 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
-from widemargin import DataFormatError, DiskData, LinearSVC, LogisticRegression, dump_svmlight
+from widemargin import (
+    DataFormatError,
+    DiskData,
+    LinearSVC,
+    LinearSVCCV,
+    LogisticRegression,
+    LogisticRegressionCV,
+    dump_svmlight,
+)
 from widemargin.data import blocks, disk_data
 from widemargin.data.parquet_tables import write_parquet
 from widemargin.problems import threaded
@@ -76,7 +85,7 @@ def test_samples_and_blocks_that_memory_has_no_room_for(monkeypatch: pytest.Monk
     X, y = examples()
     data = DiskData(chunks(X, y))
     expected = LinearSVC(n_jobs=1, solver="newton").fit(data)
-    monkeypatch.setattr(DiskData, "_free", lambda self, threads: 0)
+    monkeypatch.setattr(DiskData, "_free", lambda self, threads, kept: 0)
     before = data.bytes_read
     fitted = LinearSVC(n_jobs=1, solver="newton").fit(data)
     assert (data.bytes_read - before) % data.nbytes == 0
@@ -163,7 +172,71 @@ def test_weights_and_several_classes() -> None:
     assert list(disk.classes_) == ["a", "b", "c"]
     assert disk.certificate_.primal == pytest.approx(memory.certificate_.primal, rel=2e-4)
     with pytest.raises(ValueError, match="needs data in memory; use multi_class='ovr'"):
-        LogisticRegression().fit(DiskData((X, y) for _ in range(1)))
+        LinearSVC("hinge", multi_class="crammer_singer").fit(DiskData((X, y) for _ in range(1)))
+
+
+@pytest.mark.parametrize("layout", ["float32", "csr"])
+def test_all_classes_at_once(layout: str) -> None:
+    X, _ = examples(layout)
+    y = np.argmax(X[:, :3] + np.random.default_rng(1).standard_normal((COUNT, 3)), axis=1)
+    disk = LogisticRegression(n_jobs=2).fit(DiskData(chunks(X, y)))
+    assert disk.solver_.startswith("newton (the data are not in memory")
+    assert bits(disk) == bits(LogisticRegression(solver="newton", n_jobs=1).fit(X, y))
+
+
+SEARCHES = {
+    "hinge": lambda **given: LinearSVCCV("hinge", **given),
+    "squared_hinge": lambda **given: LinearSVCCV(**given),
+    "logistic": lambda **given: LogisticRegressionCV(use_legacy_attributes=False, **given),
+}
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes"),
+    [("hinge", 2), ("squared_hinge", 2), ("squared_hinge", 3), ("logistic", 2), ("logistic", 3)],
+)
+def test_searches_over_C(loss: str, classes: int) -> None:
+    X, _ = examples("float32")
+    scores = X[:, :classes] + np.random.default_rng(1).standard_normal((COUNT, classes))
+    y, weight = np.argmax(scores, axis=1), np.random.default_rng(2).random(COUNT)
+    make, given = SEARCHES[loss], {"Cs": [1e-3, 0.1], "cv": 3, "search_tol": 1e-5}
+    fits = [make(n_jobs=n, **given).fit(DiskData(chunks(X, y)), None, weight) for n in (1, 2)]
+    kept = [(*bits(m), m.path_["scores"].tobytes(), m.fold_coef_.tobytes()) for m in fits]
+    assert kept[0] == kept[1]
+    memory = make(**given).fit(X, y, weight)
+    assert fits[0].C_ == memory.C_
+    np.testing.assert_allclose(fits[0].path_["scores"], memory.path_["scores"], atol=2e-3)
+    assert fits[0].certificate_.primal == pytest.approx(memory.certificate_.primal, rel=2e-4)
+
+
+def test_a_search_from_files_and_one_that_goes_on(tmp_path: Path) -> None:
+    X, y = examples()
+    np.save(tmp_path / "x.npy", np.column_stack([X, y]))
+    file, order = str(tmp_path / "x.npy"), np.random.default_rng(0).permutation(COUNT)
+    splits = [(order[:1000], order[1000:]), (order[500:], order[:500])]
+    given = {"Cs": [0.01, 0.1], "scoring": "roc_auc", "probability": True, "cv": splits}
+    model = LinearSVCCV(**given).fit(file, label=WIDTH)
+    memory = LinearSVCCV(**given).fit(X, y)
+    np.testing.assert_allclose(model.path_["scores"], memory.path_["scores"], atol=1e-2)
+    assert model.predict_proba(DiskData(file, WIDTH)).shape == (COUNT, 2)
+    model.set_params(Cs=[0.01, 0.1, 1.0]).continue_search(file, None, label=WIDTH, tol=1e-3)
+    assert list(model.Cs_) == [0.01, 0.1, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"penalty": "l1"}, "the 1-norm needs data in memory"),
+        ({"scoring": lambda *_: 0.0}, "a callable scoring needs data in memory"),
+        ({"certify": 0.1, "fit_intercept": False}, "a certified choice needs data in memory"),
+        ({"transformer": StandardScaler()}, "a transformer needs data in memory"),
+        ({"loss": "hinge", "multi_class": "crammer_singer"}, "needs data in memory; use multi"),
+    ],
+)
+def test_what_searches_refuse(settings: Any, message: str) -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match=message):
+        LinearSVCCV(**settings).fit(DiskData(chunks(X, y)))
 
 
 def test_damage_is_seen(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Newton steps begin where they are predicted to cost less than the sweeps that wo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from widemargin.auto import cause
@@ -34,6 +35,8 @@ class MultinomialShape:
     steps_served : bool
         Whether Newton steps support the problem.
     tol : float
+    elsewhere : bool
+        Whether the rows are not in memory: only products with all of them are cheap.
     """
 
     size: Size
@@ -42,6 +45,7 @@ class MultinomialShape:
     stiffness: float
     steps_served: bool
     tol: float
+    elsewhere: bool = False
 
     @classmethod
     def of(cls, problem: MultinomialProblem, tol: float) -> MultinomialShape:
@@ -55,6 +59,7 @@ class MultinomialShape:
             0.5 * mean_cost * rows.mean_squared_norm,
             method_named(STEPS, MultinomialProblem).refuses(problem) is None,
             tol,
+            rows.elsewhere,
         )
 
     @property
@@ -101,9 +106,15 @@ class MultinomialPolicy(Contest[MultinomialShape]):
 
     def first(self, shape: MultinomialShape, follows: str) -> Decision:
         """Start with the method that worked at the last C, or with the cheaper one."""
+        if shape.elsewhere:
+            return Decision(STEPS, cause.ELSEWHERE)
         if follows in (SWEEPS, STEPS) and (follows == SWEEPS or shape.steps_served):
             return Decision(follows, cause.WORKED_BEFORE)
         small = max(shape.size.values, shape.size.rows) * shape.classes <= MACHINE.small_problem
         if shape.steps_served and (small or shape.steps <= self.expected(shape)):
             return Decision(STEPS, cause.few_weights(shape.size.weights * shape.classes))
         return self.swept(cause.SWEEPS_TELL)
+
+    def next(self, shape: MultinomialShape, legs: Sequence[Leg], follows: str) -> Decision | None:
+        """Decide after a step: another method, or None to go on."""
+        return None if shape.elsewhere else super().next(shape, legs, follows)

@@ -204,7 +204,11 @@ def not_in_memory(method: Method, problem: Any) -> str | None:
     rows = getattr(problem, "rows", None)
     if rows is None or not rows.elsewhere or getattr(method, "streams", False):
         return None
-    nearest = "newton" if getattr(problem.loss, "smooth", False) else "proximal_newton"
+    smooth = getattr(getattr(problem, "loss", None), "smooth", True)
+    nearest = "newton" if smooth else "proximal_newton"
+    found = _entry(METHODS[nearest], type(problem))
+    if found is None or not getattr(_load(_METHODS, found), "streams", False):
+        return f"{problem.kind} need data in memory"
     return (
         f"solver {method.name!r} needs data in memory; the nearest solver that reads data from "
         f"disk or other machines is {nearest!r}"

@@ -45,6 +45,8 @@ class SearchShape:
         Whether the choice is to be proven, which needs the solutions of single runs.
     shared : bool
         Whether the folds share their rows; a transformer within each fold gives it its own.
+    elsewhere : bool
+        Whether the rows are not in memory.
     """
 
     size: Size
@@ -56,6 +58,7 @@ class SearchShape:
     counted: bool = True
     certified: bool = False
     shared: bool = True
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Accuracy:
 
 def engine(shape: SearchShape, solver: str) -> Decision:
     """Decide how the problems of all folds and classes are solved at one C."""
-    if shape.lanes and not shape.joint:
+    if shape.lanes and not shape.joint and not shape.elsewhere:
         few = shape.size.weights <= MACHINE.largest_averaged
         together = solver == "newton" or (solver == "auto" and few)
         if together and shape.shared:

@@ -19,6 +19,7 @@ from widemargin.cli.options import (
     COUNT,
     JOINT_RULES,
     NUMBER,
+    add_disk_options,
     add_problem_options,
     adder,
     positive_numbers,
@@ -91,6 +92,7 @@ def add_to(commands: Any) -> None:
         jobs="threads over folds and classes",
         seed="seed of the folds and of the solver",
     )
+    add_disk_options(parser)
     parser.set_defaults(run=run)
 
 

@@ -133,7 +133,14 @@ class BlockedRows(Rows):
         )
 
     def take(self, subset: NDArray[np.int64]) -> BlockedRows:
-        """View some of the rows, in ascending order, without copying them."""
+        """View some of the rows, in ascending order; few that are on disk are copied."""
+        return self._taken(subset, self.blocks.take(subset))
+
+    def part(self, subset: NDArray[np.int64]) -> BlockedRows:
+        """View rows for a problem of their own, in ascending order: those on disk stay there."""
+        return self._taken(subset, self.blocks.take(subset, copied=False))
+
+    def _taken(self, subset: NDArray[np.int64], blocks: Blocks) -> BlockedRows:
         whole, source = None, None
         if self.view is not None:
             whole, places = self.view, subset
@@ -145,7 +152,7 @@ class BlockedRows(Rows):
         return replace(
             self,
             view=None if source is None else source[0].take(source[1]),
-            blocks=self.blocks.take(subset),
+            blocks=blocks,
             dimensions=Size(subset.size, self.weights, values),
             _kept={},
             _taken_from=source,
@@ -176,7 +183,7 @@ class BlockedRows(Rows):
     ) -> tuple[Vector, Vector]:
         """Return the scores and the combination from one pass over the data."""
         self.meter.add(self.size.product(2.0))
-        out, total = self._run(_scores_and_combination, (coefficients, signs), (w,))
+        out, total = self.run(_scores_and_combination, (coefficients, signs), (w,))
         return out, total
 
     def compensated_scores(self, w: Vector, b: tuple[float, float]) -> Vector:
@@ -189,7 +196,7 @@ class BlockedRows(Rows):
     ) -> tuple[Vector, Vector]:
         """Return Σ coefficients_i x_i as the sum of two vectors."""
         self.meter.add(self.size.product(COMPENSATED))
-        pair = self._run(_compensated_pair, (coefficients, signs), (), _added_pairs)[1]
+        pair = self.run(_compensated_pair, (coefficients, signs), (), _added_pairs)[1]
         return pair[0], pair[1]
 
     def curvature_product(
@@ -214,34 +221,48 @@ class BlockedRows(Rows):
         core.symmetrise(matrix)
         return matrix
 
-    def _run(
+    def run(
         self,
         task: Any,
         over: Arguments = (),
         shared: Arguments = (),
         merge: Callable[[Any, Any], Any] = added,
+        work: float | None = None,
     ) -> tuple[Any, Any]:
-        shared_out = self.size.product() > MACHINE.hand_out
+        """Run a task on every block; return the numbers for all examples, and the sum.
+
+        `work` is what all of it costs, by default a product.
+        """
+        work = self.size.product() if work is None else work
+        shared_out = work > MACHINE.hand_out
         found = self.blocks.run(task, over, shared, self.checkpoint, merge, shared_out)
         numbers, total = found
         return numbers, total
 
     def _vector(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Vector:
-        numbers = self._run(task, over, shared)[0]
+        numbers = self.run(task, over, shared)[0]
         return np.empty(0) if numbers is None else numbers
 
     def _sum(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Any:
-        return self._run(task, over, shared)[1]
+        return self.run(task, over, shared)[1]
 
     def _sums(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Vector:
         total = self._sum(task, over, shared)
         return np.zeros(self.weights) if total is None else total
 
 
+def numbers_for_examples(task: Any) -> Any:
+    """Mark a task that returns numbers for the examples; the others return sums alone."""
+    task.numbers_for_examples = True
+    return task
+
+
+@numbers_for_examples
 def _scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
     return rows.scores(*shared), None
 
 
+@numbers_for_examples
 def _norms(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
     norms = rows.norms
     rows.forget_norms()
@@ -262,10 +283,12 @@ def _combine_change(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any
     return None, None if np.array_equal(fresh, old) else rows.combine_change(*over)
 
 
+@numbers_for_examples
 def _scores_and_combination(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
     return rows.scores_and_combination(*shared, *over)
 
 
+@numbers_for_examples
 def _compensated_scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
     return rows.compensated_scores(*shared), None
 
@@ -292,7 +315,3 @@ def _added_pairs(left: Any, right: Any) -> Any:
     moved = total - left[0]
     lost = (left[0] - (total - moved)) + (right[0] - moved)
     return total, left[1] + right[1] + lost
-
-
-RETURN_NUMBERS = frozenset({_scores, _norms, _scores_and_combination, _compensated_scores})
-"""The tasks that return numbers for the examples; the others return sums alone."""

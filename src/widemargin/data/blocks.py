@@ -198,8 +198,17 @@ class Blocks(Protocol):
         thread for.
         """
 
-    def take(self, subset: Places) -> Blocks:
-        """Return some of the rows, in ascending order, cut where these blocks are."""
+    def spread(self, numbers: Any) -> Any:
+        """Bring an array over the examples to the blocks, as `run` takes it, for several runs.
+
+        It must not change in between.
+        """
+
+    def take(self, subset: Places, copied: bool = True) -> Blocks:
+        """Return some of the rows, in ascending order, cut where these blocks are.
+
+        `copied`: what is not in memory may be copied there, if there is room.
+        """
 
     @property
     def largest_sample(self) -> int:
@@ -277,7 +286,11 @@ class LocalBlocks:
         self.threads.each(self.cuts.size - 1, work, checkpoint, shared_out)
         return numbered.vector, tree.total()
 
-    def take(self, subset: Places) -> LocalBlocks:
+    def spread(self, numbers: Any) -> Any:
+        """Return an array over the examples: it is where the blocks are worked on."""
+        return numbers
+
+    def take(self, subset: Places, copied: bool = True) -> LocalBlocks:
         """Return some of the rows, cut where these blocks are."""
         parts, cuts, own = split_subset(self.cuts, subset)
         load = self.load
@@ -290,7 +303,7 @@ class LocalBlocks:
                 places = subset if source[2] is None else source[2][subset]
                 source = source[0], source[1], places
             return replace(self, cuts=cuts, load=views.__getitem__, source=source)
-        if subset.size > self.room:
+        if subset.size > self.room or not copied:
             return replace(self, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
         copies: list[Any] = [None] * len(own)
 
@@ -338,7 +351,7 @@ class Joined:
         """Fill in those of one block."""
         with self._lock:
             if self.vector is None:
-                self.vector = np.empty(self._count)
+                self.vector = np.empty((self._count, *numbers.shape[1:]))
         self.vector[begin:end] = numbers
 
 

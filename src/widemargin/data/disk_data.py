@@ -26,13 +26,16 @@ from widemargin.data.chunks import (
     fingerprint,
     is_files,
 )
-from widemargin.data.elsewhere import Elsewhere
+from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.errors import DataFormatError
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 
 VECTORS = 12
 """Vectors over the examples that a method has in memory at a time, at most."""
+
+WAITING = 6
+"""Vectors that a fold of a search keeps: its rows, labels, costs and dual variables at two C."""
 
 LARGEST_MATRIX = 2000
 """Weights up to which matrices of their products are formed, see `largest_factorised`."""
@@ -44,8 +47,8 @@ class DiskData(Elsewhere):
     """Examples on disk, for fits on data larger than memory.
 
     The source is parsed once, into a cache of blocks in binary; later fits read the cache, unless
-    the source has changed. `fit`, `predict` and `decision_function` of `LinearSVC` and
-    `LogisticRegression` take such an object in place of X.
+    the source has changed. `fit`, `predict` and `decision_function` of `LinearSVC`,
+    `LogisticRegression` and their searches over C take such an object in place of X.
 
     Parameters
     ----------
@@ -58,7 +61,8 @@ class DiskData(Elsewhere):
         number in ``.npy`` files. A list of paths names a ``.npy`` file of labels for each file.
     memory_limit : int or str, optional
         Bytes that the process may take up in a fit, as a number or as in ``"400MB"``; by default
-        half of the machine's memory. Twelve numbers per example and some blocks have to fit.
+        half of the machine's memory. Twelve numbers per example, and per class where all classes
+        are trained at once, and some blocks have to fit; a search keeps six more for each fold.
     cache : path, optional
         Folder for the caches. By default ``$WIDEMARGIN_CACHE``, or ``widemargin`` in the user's
         folder of caches. Blocks of an iterable go to a folder there that is deleted with this
@@ -136,12 +140,12 @@ class DiskData(Elsewhere):
         """Bytes read from the cache so far."""
         return self._file.bytes_read
 
-    def rows(self, threads: int, centred: bool) -> BlockedRows:
+    def rows(self, threads: int, centred: bool, kept: Kept = Kept()) -> BlockedRows:  # noqa: B008 - frozen
         """Return the rows in blocks, read from disk by so many threads."""
         about = self._file.about
         size = Size(self.shape[0], self.shape[1], int(about["values"]))
         shift = self._shift() if centred and not self._file.sparse else None
-        blocks = _blocks_of(self._file, Threads(threads), self._free(threads), shift)
+        blocks = _blocks_of(self._file, Threads(threads), self._free(threads, kept), shift)
         rows = BlockedRows.kept_elsewhere(blocks, size, int(about["longest"]), shift)
         if shift is None:
             rows._kept["total"] = np.array(float.fromhex(about["squares"]))
@@ -159,17 +163,22 @@ class DiskData(Elsewhere):
             self.shape = self.shape[0], width
         return self
 
-    def _free(self, threads: int) -> int:
+    def _free(self, threads: int, kept: Kept) -> int:
         """Return the bytes that blocks and samples may take up; raise an error if none are left."""
         count, width = self.shape
         side = min(width + 1, LARGEST_MATRIX)
         squares = (threads + 3 + max(1, self._file.lengths.size).bit_length()) * 8 * side**2
         few = squares if width <= LARGEST_MATRIX else 8 * width * (threads + 20)
-        needed = _resident() + VECTORS * 8 * count + few + (threads + 1) * self._file.largest
+        lines, numbers = kept.lines, kept.lines * (VECTORS + WAITING * kept.waiting)
+        if numbers > VECTORS:
+            few += 8 * width * lines * (threads + 20 + 3 * kept.waiting)
+        needed = _resident() + 8 * count * numbers + few + (threads + 1) * self._file.largest
         if needed > self.memory_limit:
+            at_once = f" and {lines} classes at once" if lines > 1 else ""
             raise MemoryError(
                 f"memory_limit is {self.memory_limit / 2**20:.0f} MB, but {count} rows with "
-                f"{width} features need {needed / 2**20:.0f} MB, the process itself included"
+                f"{width} features{at_once} need {needed / 2**20:.0f} MB, the process itself "
+                "included"
             )
         return self.memory_limit - needed
 
@@ -252,11 +261,6 @@ def _resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
-
-
-def on_disk(X: Any) -> bool:
-    """Whether X names files, or is data that were opened from them."""
-    return is_files(X) or isinstance(X, DiskData)
 
 
 def opened(X: Any, label: Any) -> Any:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.blocked_rows import BlockedRows
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What stays in memory beside the examples.
+
+    Attributes
+    ----------
+    lines : int
+        Weight vectors of a problem: as many numbers each example has.
+    waiting : int
+        Problems that keep their numbers while others are solved.
+    """
+
+    lines: int = 1
+    waiting: int = 0
 
 
 class Elsewhere(ABC):
@@ -35,7 +52,7 @@ class Elsewhere(ABC):
     ndim = 2
 
     @abstractmethod
-    def rows(self, threads: int, centred: bool) -> BlockedRows:
+    def rows(self, threads: int, centred: bool, kept: Kept = Kept()) -> BlockedRows:  # noqa: B008 - frozen
         """Return the rows in blocks; `centred`: columns far from zero may be shifted."""
 
     @abstractmethod

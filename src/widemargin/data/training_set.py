@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.blocks import Threads
 from widemargin.data.centring import centred, given_intercepts, own_intercepts
-from widemargin.data.elsewhere import Elsewhere
+from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -80,6 +80,8 @@ class TrainingSet:
         classes: NDArray[Any] | None = None,
         estimator: Any = None,
         threads: int = 1,
+        joint: bool = False,
+        folds: int = 0,
     ) -> TrainingSet:
         """Check examples and labels, and work out the costs.
 
@@ -93,10 +95,16 @@ class TrainingSet:
             Remembers the number and the names of the features, and is named in messages.
         threads : int
             That read and work on examples that are not in memory.
+        joint : bool
+            Whether three or more classes are trained at once, with numbers for each of them.
+        folds : int
+            Of a cross-validation, whose problems have numbers for the examples at the same time.
         """
         if isinstance(X, Elsewhere):
             free = bool(fit_intercept) and not isinstance(fit_intercept, str)
-            rows, y, sample_weight = _opened(X, y, sample_weight, threads, free, estimator)
+            X.describe_to(estimator)
+            y, sample_weight = _labels(X, y, sample_weight)
+            rows: Rows = X.rows(threads, free, _kept(y, joint, folds))
         else:
             X, rows, y = validate_rows(estimator, X, y)
         weight = check_sample_weight(sample_weight, rows.count)
@@ -151,7 +159,7 @@ class TrainingSet:
         subset = np.ascontiguousarray(subset)
         return replace(
             self,
-            rows=self.rows.take(subset),
+            rows=self.rows.part(subset),
             codes=self.codes[subset],
             cost=self.costs_of(subset),
             weight=None if self.weight is None else self.weight[subset],
@@ -236,10 +244,8 @@ def _places(y: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     return codes
 
 
-def _opened(
-    data: Elsewhere, y: Any, sample_weight: Any, threads: int, free: bool, estimator: Any
-) -> tuple[Rows, Any, Any]:
-    """Return rows, labels and weights of examples that are not in memory."""
+def _labels(data: Elsewhere, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Return labels and weights of examples that are not in memory."""
     if y is None:
         y = data.y
     if y is None:
@@ -249,9 +255,14 @@ def _opened(
         raise ValueError(f"y has shape {y.shape}, but the data have {data.shape[0]} rows")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity")
-    data.describe_to(estimator)
-    weight = data.sample_weight if sample_weight is None else sample_weight
-    return data.rows(threads, free), y, weight
+    return y, data.sample_weight if sample_weight is None else sample_weight
+
+
+def _kept(y: NDArray[Any], joint: bool, folds: int) -> Kept:
+    """Return how much the problems of all classes and folds keep."""
+    k = np.unique(y).size if joint or folds else 1
+    lines = k if joint and k > 2 else 1
+    return Kept(lines, folds * (1 if joint or k == 2 else k))
 
 
 def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.blocked_rows import RETURN_NUMBERS
 from widemargin.data.blocks import Blocks, LocalBlocks, Places, Task, Threads, Tree, split_subset
 from widemargin.distributed import partition as on_worker
 
@@ -23,6 +22,13 @@ FAN_IN = 8
 _LOST = {"CancelledError", "FutureCancelledError", "CommClosedError", "ClosedClientError"}
 """What a future, a client and a connection raise without a scheduler; by name, as the classes have
 moved from version to version."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """An array over the examples that is on the workers: a future for each partition."""
+
+    futures: list[Any]
 
 
 class ClusterLostError(ConnectionError):
@@ -82,7 +88,8 @@ class DaskBlocks:
                     zip(self.partitions, self.ranges, strict=True)
                 )
             ]
-            found = self._gathered(futures, checkpoint, merge, task not in RETURN_NUMBERS)
+            sums = not getattr(task, "numbers_for_examples", False)
+            found = self._gathered(futures, checkpoint, merge, sums)
         tree = Tree(merge)
         for _, branches in found:
             for level, place, value in branches:
@@ -90,7 +97,17 @@ class DaskBlocks:
         numbers = [part for part, _ in found if part is not None]
         return (np.concatenate(numbers) if numbers else None), tree.total()
 
-    def take(self, subset: Places) -> Blocks:
+    def spread(self, numbers: Any) -> Spread:
+        """Send an array over the examples to the workers, for several runs."""
+        with reaching_the_cluster():
+            return Spread(
+                [
+                    self._submit(on_worker.given, *self._own((numbers,), k))
+                    for k in range(len(self.ranges))
+                ]
+            )
+
+    def take(self, subset: Places, copied: bool = True) -> Blocks:
         """Return some of the rows; they stay where they are, unless they are no more than a block.
 
         Those come to the client.
@@ -126,7 +143,14 @@ class DaskBlocks:
     def _own(self, over: tuple[Any, ...], k: int) -> tuple[Any, ...]:
         first, last = self.ranges[k]
         begin, end = int(self.cuts[first]), int(self.cuts[last])
-        return tuple(None if vector is None else vector[begin:end] for vector in over)
+        return tuple(
+            vector.futures[k]
+            if isinstance(vector, Spread)
+            else None
+            if vector is None
+            else vector[begin:end]
+            for vector in over
+        )
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         # Arguments go through the scheduler, which sends them again if a worker dies.

@@ -11,7 +11,7 @@ import numpy as np
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.blocks import HEAD, Threads, Tree, rows_of_block, split_subset
 from widemargin.data.centring import sampled_step, shift_of_sample
-from widemargin.data.elsewhere import Elsewhere
+from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.work import Size
 from widemargin.distributed import partition as on_worker
 from widemargin.distributed.blocks import DaskBlocks, reaching_the_cluster
@@ -54,7 +54,7 @@ class DaskData(Elsewhere):
         self.shape = int(self.cuts[-1]), int(self._about[0]["width"])
         self.dtype = np.dtype(self._about[0]["dtype"])
 
-    def rows(self, threads: int, centred: bool) -> BlockedRows:
+    def rows(self, threads: int, centred: bool, kept: Kept = Kept()) -> BlockedRows:  # noqa: B008 - frozen
         """Return the rows in blocks, on their workers."""
         counts = np.cumsum([0, *(len(about["lengths"]) for about in self._about)]).tolist()
         ranges = list(itertools.pairwise(counts))

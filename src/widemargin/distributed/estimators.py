@@ -1,32 +1,57 @@
-"""DaskLinearSVC and DaskLogisticRegression: the local classes on the data of a cluster."""
+"""The linear classifiers on the data of a Dask cluster: the local classes, with a client."""
 
 from __future__ import annotations
 
-import os
+import inspect
 from collections.abc import Callable
-from typing import Any
+from copy import deepcopy
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 
 from widemargin.distributed.blocks import ClusterLostError
 from widemargin.distributed.data import DaskData
 from widemargin.distributed.partition import matrix_of
 from widemargin.estimators.checkpoints import Checkpoints
+from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_svc import LinearSVC
+from widemargin.estimators.linear_svc_cv import LinearSVCCV
 from widemargin.estimators.logistic_regression import LogisticRegression
+from widemargin.estimators.logistic_regression_cv import LogisticRegressionCV
 
-_OWN = ("client", "checkpoint", "resume")
-"""Arguments that the local classes do not have."""
+_CLIENT = {"client": None}
+_CHECKPOINTS = {"checkpoint": None, "resume": False}
+"""Arguments that the local classes do not have, and their defaults."""
 
 
 class OnDask:
-    """What the classes on Dask share; the class beside it is the local one."""
+    """What the classes on Dask share; the class beside it is the local one.
 
+    They take the arguments of the local class, which stay in its one place, and `_own`.
+    """
+
+    _own: ClassVar[dict[str, Any]] = {**_CLIENT, **_CHECKPOINTS}
     client: Any
-    checkpoint: str | os.PathLike[str] | None
-    resume: bool
     classes_: Any
     _checkpoints: Checkpoints | None
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        for name, default in self._own.items():
+            setattr(self, name, named.pop(name, default))
+        super().__init__(*arguments, **named)
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        # scikit-learn reads the names of the arguments off the signature.
+        local = inspect.signature(cls._local_class().__init__)
+        own = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            for name, default in cls._own.items()
+        ]
+        cls.__init__ = _with_signature(  # type: ignore[method-assign]
+            cls.__init__, local.replace(parameters=[*local.parameters.values(), *own])
+        )
 
     @property
     def client_(self) -> Any:
@@ -54,8 +79,8 @@ class OnDask:
         self
         """
         data = DaskData(self.client_, X, y, sample_weight)
-        if self.checkpoint is not None:
-            self._checkpoints = Checkpoints(self.checkpoint, bool(self.resume))
+        if getattr(self, "checkpoint", None) is not None:
+            self._checkpoints = Checkpoints(self.checkpoint, bool(self.resume))  # type: ignore[attr-defined]
         try:
             super().fit(data)  # type: ignore[misc]
         except ClusterLostError as error:
@@ -120,25 +145,67 @@ class OnDask:
 
     def to_local(self) -> Any:
         """Return the model as one of the local class, without a cluster."""
-        kind = self._local_class()
         arguments = {
             name: value
             for name, value in self.get_params(deep=False).items()  # type: ignore[attr-defined]
-            if name not in _OWN
+            if name not in self._own
         }
-        local = kind(**arguments)
+        local = self._local_class()(**arguments)
         for name, value in vars(self).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(local, name, value)
         return local
 
-    def _local_class(self) -> Any:
-        raise NotImplementedError
+    @classmethod
+    def _local_class(cls) -> Any:
+        """Return the class beside this one."""
+        bases = (base for base in cls.__mro__ if issubclass(base, LinearClassifier))
+        return next(base for base in bases if not issubclass(base, OnDask))
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy with the same client, which cannot be copied."""
+        named = self.get_params(deep=False)  # type: ignore[attr-defined]
+        client = named.pop("client")
+        copies = {name: clone(value, safe=False) for name, value in named.items()}
+        copy = type(self)(client=client, **copies)
+        if hasattr(self, "_metadata_request"):
+            copy._metadata_request = deepcopy(self._metadata_request)  # type: ignore[attr-defined]
+        return copy
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())  # type: ignore[call-overload]
         state["client"] = None  # a connection cannot be kept
         return state
+
+
+def _with_signature(function: Callable[..., Any], signature: inspect.Signature) -> Any:
+    """Return a function that says what it takes."""
+
+    def __init__(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807 - becomes one
+        function(self, *arguments, **named)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+class Probabilities:
+    """Lazy probabilities."""
+
+    _lazily: Callable[..., Any]
+    classes_: Any
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, lazily.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, or list of delayed matrices
+
+        Returns
+        -------
+        dask array, or list of delayed arrays
+        """
+        return self._lazily("predict_proba", X, self.classes_.size, np.float64)
 
 
 class DaskLinearSVC(OnDask, LinearSVC):  # type: ignore[misc]
@@ -149,9 +216,10 @@ class DaskLinearSVC(OnDask, LinearSVC):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss, C, tol, fit_intercept, intercept_scaling, class_weight, solver, max_iter, time_limit,
-    warm_start, random_state, verbose, callback
-        As in `LinearSVC`; "auto" chooses "newton" or, for the hinge, "proximal_newton".
+    loss, penalty, l1_ratio, C, tol, fit_intercept, intercept_scaling, class_weight, multi_class, \
+solver, max_iter, time_limit, warm_start, random_state, verbose, callback, dual
+        As in `LinearSVC`; "auto" chooses "newton" or, for the hinge, "proximal_newton". Needs
+        ``penalty="l2"`` and ``multi_class="ovr"``.
     n_jobs : int, optional
         Number of threads of the client, for vectors over the examples.
     client : Client, optional
@@ -176,62 +244,18 @@ class DaskLinearSVC(OnDask, LinearSVC):  # type: ignore[misc]
     LinearSVC()
     """
 
-    def __init__(
-        self,
-        loss: str = "squared_hinge",
-        *,
-        C: float = 1.0,
-        tol: float = 1e-4,
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-        callback: Callable[..., object] | None = None,
-        client: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        super().__init__(
-            loss,
-            C=C,
-            tol=tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            solver=solver,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.client = client
-        self.checkpoint = checkpoint
-        self.resume = resume
 
-    def _local_class(self) -> Any:
-        return LinearSVC
-
-
-class DaskLogisticRegression(OnDask, LogisticRegression):  # type: ignore[misc]
-    """Logistic regression on the data of a Dask cluster; three or more classes one-vs-rest.
+class DaskLogisticRegression(Probabilities, OnDask, LogisticRegression):  # type: ignore[misc]
+    """Logistic regression on the data of a Dask cluster.
 
     The problem, the solver and the certificate are those of `widemargin.LogisticRegression`; rows
     stay on their workers. A worker that dies is a partition computed again.
 
     Parameters
     ----------
-    C, tol, fit_intercept, intercept_scaling, class_weight, solver, max_iter, time_limit,
-    warm_start, random_state, verbose, callback
-        As in `LogisticRegression`; "auto" chooses "newton".
+    penalty, C, l1_ratio, dual, tol, fit_intercept, intercept_scaling, multi_class, class_weight, \
+solver, max_iter, time_limit, warm_start, random_state, verbose, callback
+        As in `LogisticRegression`; "auto" chooses "newton". Needs ``penalty="l2"``.
     n_jobs : int, optional
         Number of threads of the client, for vectors over the examples.
     client : Client, optional
@@ -254,65 +278,71 @@ class DaskLogisticRegression(OnDask, LogisticRegression):  # type: ignore[misc]
     (3, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        tol: float = 1e-4,
-        fit_intercept: bool | str = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-        callback: Callable[..., object] | None = None,
-        client: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-    ) -> None:
-        super().__init__(
-            C=C,
-            tol=tol,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            multi_class="ovr",
-            solver=solver,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            callback=callback,
-        )
-        self.client = client
-        self.checkpoint = checkpoint
-        self.resume = resume
 
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, lazily.
+class DaskLinearSVCCV(OnDask, LinearSVCCV):  # type: ignore[misc]
+    """Linear support vector machine on a Dask cluster, C chosen by cross-validation.
 
-        Parameters
-        ----------
-        X : dask array or dataframe, or list of delayed matrices
+    The search is that of `widemargin.LinearSVCCV`; rows stay on their workers, and each fold is a
+    selection of them. Folds and classes are solved one after the other, each on all workers.
 
-        Returns
-        -------
-        dask array, or list of delayed arrays
-        """
-        return self._lazily("predict_proba", X, self.classes_.size, np.float64)
+    Parameters
+    ----------
+    loss, Cs, cv, scoring, search_tol, certify, probability, tol, fit_intercept, \
+intercept_scaling, class_weight, solver, max_iter, time_limit, random_state, verbose, callback
+        As in `LinearSVCCV`. ``scoring`` must be the name of a score.
+    penalty, l1_ratio, multi_class, transformer
+        As in `LinearSVCCV`; on a cluster only the defaults are supported.
+    n_jobs : int, optional
+        Number of threads of the client, for vectors over the examples.
+    client : Client, optional
+        By default the present one.
 
-    def to_local(self) -> Any:
-        """Return the model as one of the local class, without a cluster."""
-        return super().to_local().set_params(multi_class="ovr")
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from widemargin.dask import DaskLinearSVCCV
+    >>> X = da.random.default_rng(0).standard_normal((2000, 5), chunks=(500, 5))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     model = DaskLinearSVCCV(Cs=[0.01, 0.1], cv=3).fit(X, y)
+    >>> model.scores_.shape
+    (2, 3)
+    """
 
-    def _local_class(self) -> Any:
-        return LogisticRegression
+    _own: ClassVar[dict[str, Any]] = _CLIENT
+
+
+class DaskLogisticRegressionCV(Probabilities, OnDask, LogisticRegressionCV):  # type: ignore[misc]
+    """Logistic regression on a Dask cluster, C chosen by cross-validation.
+
+    The search is that of `widemargin.LogisticRegressionCV`; rows stay on their workers, and each
+    fold is a selection of them. Folds are solved one after the other, each on all workers.
+
+    Parameters
+    ----------
+    client : Client, optional
+        By default the present one.
+    n_jobs : int, optional
+        Number of threads of the client, for vectors over the examples.
+    **arguments
+        Those of `LogisticRegressionCV`. ``penalty`` must be "l2", ``transformer`` None, and
+        ``scoring`` the name of a score.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from widemargin.dask import DaskLogisticRegressionCV
+    >>> X = da.random.default_rng(0).standard_normal((2000, 5), chunks=(500, 5))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> with Client(processes=False, dashboard_address=None):
+    ...     model = DaskLogisticRegressionCV(Cs=[0.01, 0.1], cv=3).fit(X, y)
+    >>> model.status_
+    ['converged']
+    """
+
+    _own: ClassVar[dict[str, Any]] = _CLIENT
 
 
 def _applied(model: Any, method: str, part: Any) -> Any:

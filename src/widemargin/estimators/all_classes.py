@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet, split_intercept
@@ -15,7 +16,7 @@ from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import both_classes, one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
-from widemargin.problems.rules import JointProblem
+from widemargin.problems.rules import JointProblem, joint_kind
 from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
 
 if TYPE_CHECKING:
@@ -33,8 +34,13 @@ def fit_all_classes(
     interrupt: Interrupt | None = None,
 ) -> None:
     """Train all classes together and set the fitted attributes."""
+    if estimator.n_jobs is not None and joint_kind(rule) is MultinomialProblem:
+        data = data.in_blocks(effective_n_jobs(estimator.n_jobs))
     problem = estimator._joint_problem(data, rule)
     names = ["all classes"]
+    if start is None and estimator._checkpoints is not None:
+        kept = estimator._checkpoints.point(0, (data.classes.size, data.rows.weights))
+        start = None if kept is None else Start(*kept)
     solutions = estimator._solve(
         names,
         lambda _: problem,

@@ -31,16 +31,17 @@ class Checkpoints:
             except (ValueError, OSError, zipfile.BadZipFile) as error:
                 raise ValueError(f"{self.path} is not a checkpoint: {error}") from None
 
-    def point(self, place: int, weights: int) -> tuple[Any, float] | None:
-        """Return weights and intercept of a problem, or None if none were kept."""
+    def point(self, place: int, shape: tuple[int, ...]) -> tuple[Any, Any] | None:
+        """Return weights of a shape, and intercepts, of a problem, or None if none were kept."""
         if f"w{place}" not in self._points:
             return None
         w = self._points[f"w{place}"]
-        if w.shape != (weights,):
+        if w.shape != shape:
             raise ValueError(
-                f"the checkpoint {self.path} has {w.size} weights, but the data have {weights}"
+                f"the checkpoint {self.path} has weights of shape {w.shape}, but the data have "
+                f"{shape}"
             )
-        return w.copy(), float(self._points[f"b{place}"])
+        return w.copy(), self._points[f"b{place}"].copy()
 
     def keep(self, place: int, w: Any, b: Any) -> None:
         """Write down the weights of a problem."""

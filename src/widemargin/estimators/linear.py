@@ -25,6 +25,7 @@ from widemargin.interrupt import Interrupt
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
+from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import joint_kind, joint_problem, rule_for
 from widemargin.problems.sparse_weights import (
     SparseProblem,
@@ -89,7 +90,13 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             intercept_scaling=float(self.intercept_scaling),
             estimator=self,
             threads=effective_n_jobs(self.n_jobs),
+            joint=self._rule() != "ovr",
+            folds=self._folds_kept(),
         )
+
+    def _folds_kept(self) -> int:
+        """Return how many folds are solved side by side; a single fit has none."""
+        return 0
 
     def _train(
         self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
@@ -97,7 +104,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
         sparse = self._l1_ratio() > 0.0
-        _check_data(data, rule, sparse)
+        check_data(data, rule, self._l1_ratio())
         if rule != "ovr":
             fit_all_classes(self, data, rule, start, interrupt)
             return
@@ -112,8 +119,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
         def begin(place: int, problem: BinaryProblem) -> Point | None:
             if start is None:
-                kept = self._checkpoints and self._checkpoints.point(place, problem.rows.weights)
-                return problem.point_at(*kept) if kept else None
+                kept = self._checkpoints and self._checkpoints.point(place, (problem.rows.weights,))
+                return problem.point_at(kept[0], float(kept[1])) if kept else None
             w, b = start.w[place], float(start.b[place])
             if start.dual is None or sp.issparse(start.dual):
                 return problem.point_at(w, b)
@@ -217,10 +224,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         }
 
 
-def _check_data(data: TrainingSet, rule: str, sparse: bool) -> None:
+def check_data(data: TrainingSet, rule: str, l1_ratio: float) -> None:
     """Raise an error for data, rule and penalty that do not go together."""
-    check_joint_penalty(rule, float(sparse))
-    if data.rows.elsewhere and rule != "ovr":
+    check_joint_penalty(rule, l1_ratio)
+    if data.rows.elsewhere and rule != "ovr" and joint_kind(rule) is not MultinomialProblem:
         raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
-    if data.rows.elsewhere and sparse:
+    if data.rows.elsewhere and l1_ratio > 0.0:
         raise ValueError("the 1-norm needs data in memory; use penalty='l2'")

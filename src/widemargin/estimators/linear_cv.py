@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy
-from widemargin.data.disk_data import on_disk
+from widemargin.data.disk_data import opened
+from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
 from widemargin.data.validation import check_number, check_positive
 from widemargin.estimators.arguments import seed_of
 from widemargin.estimators.certified import warn_of_shortfall
 from widemargin.estimators.fit_tasks import fit_task
-from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.linear import LinearClassifier, check_data
 from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.routing import RoutesMetadata
 from widemargin.estimators.transformed import Transforms
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.rules import rule_for
-from widemargin.problems.sparse_weights import check_joint_penalty
 from widemargin.selection.folds import Folds
 from widemargin.selection.path import check_Cs
 from widemargin.selection.progress import SearchBar
@@ -82,13 +82,15 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), DiskData, or files
+            Data that are not in memory are read fold by fold.
         y : array-like of shape (n_samples,)
+            Not needed if X has its own.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the examples, in training and in the scores of those held out.
         **params : dict
-            ``groups`` for the splitter. With scikit-learn's metadata routing, whatever splitter and
-            scorer request.
+            ``groups`` for the splitter. ``label`` as in `LinearSVC.fit`, if X names files. With
+            scikit-learn's metadata routing, whatever splitter and scorer request.
 
         Returns
         -------
@@ -99,12 +101,6 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
 
     def _search(self, X: Any, y: Any, sample_weight: Any, **params: Any) -> None:
         """Choose C, then train at it."""
-        # With a transformer, a list of strings is a list of documents.
-        if "label" in params or (self.transformer is None and on_disk(X)):
-            raise ValueError(
-                f"{type(self).__name__} searches with the data in memory; files are taken by "
-                "LinearSVC and LogisticRegression, at a given C"
-            )
         folds, metadata = self._folds(X, y, sample_weight, params)
         for name in CERTIFIED:
             self.__dict__.pop(name, None)
@@ -165,12 +161,19 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
     ) -> tuple[Folds, dict[str, Any]]:
         """Return the folds, and what the scorer gets beside the rows held out."""
         self._check_arguments()
+        label = params.pop("label", None)
+        # With a transformer, a list of strings is a list of documents.
+        if label is not None or self.transformer is None:
+            X = opened(X, label)
+        if isinstance(X, Elsewhere):
+            self._check_elsewhere()
         to_splitter, to_scorer = self._routed(sample_weight, params)
         data = self._training_set(X, y, sample_weight, 1.0)
         if to_scorer.get("sample_weight") is not None:
             to_scorer["sample_weight"] = data.weight
         groups = to_splitter.pop("groups", None)
         rule = rule_for(self._rule(), data.classes.size)
+        check_data(data, rule, self._l1_ratio())
         if self.certify is not None and rule != "ovr":
             raise ValueError(
                 "a certified choice needs multi_class='ovr': the bound on the solution's "
@@ -180,7 +183,6 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         folds = Folds.of(data, self.cv, groups, self._loss(), rule, own, **to_splitter)
         ratio = self._l1_ratio()
         if ratio:
-            check_joint_penalty(rule, ratio)
             folds = replace(folds, l1_ratio=ratio)
         return folds, to_scorer
 
@@ -207,6 +209,24 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         if self.Cs is not None:
             check_Cs(self.Cs)
 
+    def _check_elsewhere(self) -> None:
+        """Raise an error for what needs data in memory."""
+        needs = {
+            "a transformer": self.transformer is not None,
+            "a callable scoring": callable(self.scoring),
+            "a certified choice": self.certify is not None,
+        }
+        for name, wanted in needs.items():
+            if wanted:
+                raise ValueError(f"{name} needs data in memory")
+
+    def _folds_kept(self) -> int:
+        """Return how many folds are solved side by side."""
+        cv = 5 if self.cv is None else self.cv
+        if isinstance(cv, int):
+            return cv
+        return len(cv) if hasattr(cv, "__len__") else int(getattr(cv, "n_splits", 5))
+
     def _shape(self, folds: Folds) -> SearchShape:
         count, lines = folds.shape
         return SearchShape(
@@ -219,6 +239,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             counted=self.scoring in (None, "accuracy"),
             certified=self.certify is not None,
             shared=folds.own is None,
+            elsewhere=folds.data.rows.elsewhere,
         )
 
     def _driver(self, folds: Folds, metadata: dict[str, Any], search: Search, tol: float) -> Driver:

@@ -112,10 +112,10 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
     warm_start : bool, default=False
         Start from the previous fit.
     n_jobs : int, optional
-        Number of threads, -1 for all cores: over the classes, or, for a single binary problem, over
-        blocks of the rows. The result has the same bits for any number. For a single problem with
-        more than one block they differ from those with None, beyond the tolerance. Multinomial
-        problems use one.
+        Number of threads, -1 for all cores: over the classes of one-vs-rest, or, for a single
+        binary or multinomial problem, over blocks of the rows. The result has the same bits for any
+        number. For a single problem with more than one block they differ from those with None,
+        beyond the tolerance.
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0

@@ -22,6 +22,7 @@ from widemargin.problems.multinomial_bounds import (
     plain_dual,
     simplex_error,
 )
+from widemargin.problems.multinomial_passes import BlockedPasses, Passes, WholePasses
 from widemargin.problems.problem import OnRows
 from widemargin.problems.rounding import ACCURACY, Size, half_square_error
 
@@ -130,35 +131,34 @@ class MultinomialProblem(OnRows):
         combination, residual = self.combine(self.padded(even))
         return combination[:, : self.classes].T, residual[: self.classes]
 
-    def scores(self, weights: Matrix, start: Vector, out: Matrix) -> Matrix:
-        """Write W x_i + start to `out`, for padded weights (d, stride)."""
-        for begin, end in self.pieces():
-            self.core.scores(weights, start, out, begin, end)
+    @property
+    def passes(self) -> Passes:
+        """The loops over the data: over all rows, or block by block."""
+        return BlockedPasses(self) if self.rows.blocked else WholePasses(self)
+
+    def scores(self, weights: Matrix, start: Vector) -> Matrix:
+        """Return W x_i + start, for padded weights (d, stride)."""
+        out = self.passes.scores(weights, start)
         self.meter.add(self.rows.size.class_product(self.stride))
         return out
 
     def terms(self, scores: Matrix, out: Matrix) -> float:
         """Write the dual variables at padded scores to `out`; return Σ c_i ℓ_i."""
-        total = 0.0
-        for begin, end in self.pieces():
-            total += self.core.terms(scores, out, begin, end)
+        total = self.passes.terms(scores, out)
         self.meter.add(self.rows.size.softmax(self.stride))
         return total
 
     def combine(self, duals: Matrix) -> tuple[Matrix, Vector]:
-        """Return the padded weights that padded dual variables stand for, and their residual."""
-        combination = np.zeros((self.rows.weights, self.stride))
-        residual = np.zeros(self.stride)
-        for begin, end in self.pieces():
-            self.core.combine(duals, combination, residual, begin, end)
+        """Return W(A), of shape (d, stride), and r(A), for padded dual variables."""
+        found = self.passes.combine(duals)
         self.meter.add(self.rows.size.class_product(self.stride))
-        return combination, residual
+        return found
 
     def point_at(self, w: Matrix, b: Vector) -> Point:
         """Return the point with these weights and the dual variables that belong to them."""
         b = np.asarray(b, dtype=np.float64) if self.free_intercept else np.zeros(self.classes)
         weights = np.ascontiguousarray(self.padded(w.T))
-        scores = self.scores(weights, self.padded(b), np.empty((self.rows.count, self.stride)))
+        scores = self.scores(weights, self.padded(b))
         duals = np.empty_like(scores)
         self.terms(scores, duals)
         return Point(w, b, duals[:, : self.classes])
@@ -200,7 +200,7 @@ class MultinomialProblem(OnRows):
         to each example's simplex, so that their residual vanishes.
         """
         duals = self.padded(alpha)
-        self.core.feasible(duals, 0, self.rows.count)
+        self.passes.feasible(duals)
         if self.free_intercept:
             self._without_residual(duals)
         return duals
@@ -240,7 +240,7 @@ class MultinomialProblem(OnRows):
             total = duals.sum(axis=1)
             scale = np.divide(self.cost, total, out=np.zeros_like(total), where=total > 0.0)
             duals *= scale[:, None]
-            self.core.feasible(duals, 0, self.rows.count)
+            self.passes.feasible(duals)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
@@ -256,11 +256,7 @@ class MultinomialProblem(OnRows):
         here = [self.rows.intercept_here(v, float(c)) for v, c in zip(point.w, b, strict=True)]
         at, off = np.array([h[0] for h in here]), max(h[1] for h in here)
         weights, start = np.ascontiguousarray(self.padded(point.w.T)), self.padded(at)
-        combination, residual = np.zeros((d, self.stride)), np.zeros(self.stride)
-        losses = entropy = 0.0
-        for begin, end in self.pieces():
-            losses += self.core.losses(weights, start, duals, combination, residual, begin, end)
-            entropy += self.core.entropy(duals, begin, end)
+        losses, entropy, combination, residual = self.passes.sums(weights, start, duals)
         own, squared = float(np.vdot(weights, weights)), float(np.vdot(combination, combination))
         # Both values, and what rounding can be worth.
         size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, d * k)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.rows import Rows
 from widemargin.problems.margins import Bound
 from widemargin.problems.rounding import (
@@ -110,7 +111,6 @@ def compensated_losses(
     rows: Rows, label: NDArray[np.int32], cost: Vector, w: Matrix, b: Vector
 ) -> Bound:
     """Return Σ c_i ℓ_i from scores in compensated sums."""
-    total = allowance = 0.0
     weights = [np.ascontiguousarray(v) for v in w]
     starts = [rows.exact_intercept_here(v, float(c)) for v, c in zip(weights, b, strict=True)]
     second = 4.0 * growth(rows.longest + 9.0) ** 2
@@ -119,12 +119,26 @@ def compensated_losses(
         second * (upper_norm(float(v @ v), v.size) * rows.frobenius + abs(at[0])) + at[2]
         for v, at in zip(weights, starts, strict=True)
     )
+    shared = weights, [at[:2] for at in starts], fixed
+    if isinstance(rows, BlockedRows):
+        total, allowance = rows.run(_compensated_losses, (label, cost), shared)[1]
+    else:
+        total, allowance = _compensated_losses(rows, (label, cost), shared)[1]
+    terms = growth(len(weights) + _TERM) * (float(cost.sum()) + total)
+    share = growth(rows.count + 8.0)
+    return Bound(total, (1.0 + 1e-6) * (allowance + terms) + share * total)
+
+
+def _compensated_losses(rows: Rows, over: tuple[Any, ...], shared: tuple[Any, ...]) -> Any:
+    """Return Σ c_i ℓ_i and what scores and terms can be off by, as a task on a block does."""
+    (label, cost), (weights, starts, fixed) = over, shared
+    total = allowance = 0.0
     step = max(1, _BLOCK // len(weights))
     for begin in range(0, rows.count, step):
         chosen = np.arange(begin, min(begin + step, rows.count))
         part, own = rows.take(chosen), label[chosen]
         scores = np.stack(
-            [part.compensated_scores(v, at[:2]) for v, at in zip(weights, starts, strict=True)],
+            [part.compensated_scores(v, at) for v, at in zip(weights, starts, strict=True)],
             axis=1,
         )
         excess = scores - scores[np.arange(chosen.size), own][:, None]
@@ -133,6 +147,4 @@ def compensated_losses(
         error = growth(8.0) * np.abs(scores).max(axis=1) + fixed
         total += float(cost[chosen] @ losses)
         allowance += 2.0 * float(cost[chosen] @ error)
-    terms = growth(len(weights) + _TERM) * (float(cost.sum()) + total)
-    share = growth(rows.count + 8.0)
-    return Bound(total, (1.0 + 1e-6) * (allowance + terms) + share * total)
+    return None, (total, allowance)

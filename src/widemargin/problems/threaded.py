@@ -24,23 +24,32 @@ CHUNK = 2**15
 """Examples of a chunk: long enough that calling a compiled loop costs nothing beside it."""
 
 
-def _chunks(count: int) -> list[slice]:
-    return [slice(begin, min(begin + CHUNK, count)) for begin in range(0, count, CHUNK)]
+def chunks_of(count: int, width: int = 1) -> list[slice]:
+    """Cut examples with so many numbers each into chunks."""
+    step = max(1, CHUNK // width)
+    return [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
 
 
-def _summed(threads: Threads, count: int, part: Callable[[slice], Any]) -> Any:
+def summed(threads: Threads, chunks: list[slice], part: Callable[[slice], Any]) -> Any:
     """Return the sum of what the chunks come to."""
-    chunks, tree = _chunks(count), Tree()
+    tree = Tree()
     if not chunks:
         return part(slice(0, 0))
     threads.each(len(chunks), lambda place: tree.add(place, part(chunks[place])))
     return tree.total()
 
 
-def _filled(threads: Threads, count: int, part: Callable[[slice], None]) -> None:
+def filled(threads: Threads, chunks: list[slice], part: Callable[[slice], None]) -> None:
     """Let every chunk be filled in."""
-    chunks = _chunks(count)
     threads.each(len(chunks), lambda place: part(chunks[place]))
+
+
+def _summed(threads: Threads, count: int, part: Callable[[slice], Any]) -> Any:
+    return summed(threads, chunks_of(count), part)
+
+
+def _filled(threads: Threads, count: int, part: Callable[[slice], None]) -> None:
+    filled(threads, chunks_of(count), part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +98,7 @@ class ThreadedLoss(Loss):
 
     def dual_sums(self, y: Vector, cost: Vector, alpha: Vector) -> DualSums:
         """Return Σ φ_i(α_i) and the sums that bound its rounding."""
-        chunks = _chunks(y.size)
+        chunks = chunks_of(y.size)
         parts: list[Any] = [None] * len(chunks)
 
         def part(place: int) -> None:
@@ -180,7 +189,7 @@ class ThreadedCorner:
             at.start: core.BinaryCore(
                 core.dense_rows(nothing[: at.stop - at.start], 0.0), loss.name, y[at], cost[at]
             )
-            for at in _chunks(y.size)
+            for at in chunks_of(y.size)
         }
 
     def proximal_alpha(

@@ -83,6 +83,9 @@ class Folds:
         ]
         if not splits:
             raise ValueError("cv gave no folds")
+        if data.rows.elsewhere:
+            # Blocks are read in their order.
+            splits = [(np.sort(train), np.sort(test)) for train, test in splits]
         for place, (train, test) in enumerate(splits):
             _check(data, train, test, place)
         own = None if transformed is None else [transformed(*split) for split in splits]
@@ -104,7 +107,7 @@ class Folds:
         """Return the rows that a fold holds out."""
         train, test = self.splits[fold]
         if self.own is None:
-            return self.data.rows.take(np.ascontiguousarray(test))
+            return self.data.rows.part(np.ascontiguousarray(test))
         return self.own[fold].rows.take(train.size + np.arange(test.size))
 
     def held_out_X(self, fold: int) -> Any:

@@ -87,6 +87,7 @@ class MultinomialSystem:
         if kept is None:
             return -gradient
         d, shape = problem.rows.weights, gradient.shape
+        add = problem.passes.products(duals)
         nothing, unread = np.zeros(problem.stride), np.zeros(problem.stride)
 
         def product(flat: Vector) -> Vector:
@@ -94,8 +95,7 @@ class MultinomialSystem:
             image = matrix.copy()
             image[d:] = 0.0
             start, share = (matrix[d], image[d]) if problem.free_intercept else (nothing, unread)
-            for begin, end in problem.pieces():
-                problem.core.product(duals, matrix[:d], start, image[:d], share, begin, end)
+            add(matrix[:d], start, image[:d], share)
             problem.meter.add(problem.rows.size.class_product(problem.stride, 2.0))
             return image.reshape(-1)
 
@@ -147,6 +147,8 @@ def coupled_work(problem: MultinomialProblem) -> float:
     if side > MACHINE.largest_multiclass:
         return np.inf
     used = min(sample_size(problem, True), problem.rows.count)
+    if used > problem.rows.largest_sample:
+        return np.inf
     return k * (k - 1) / 2 * (size.gram(used) + MACHINE.sweep_call) + work.factor(side)
 
 

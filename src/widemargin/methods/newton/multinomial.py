@@ -91,9 +91,12 @@ class MultinomialNewton:
 
     name = "newton"
     serves: ClassVar[type[MultinomialProblem]] = MultinomialProblem
+    streams: ClassVar[bool] = True
 
     def refuses(self, problem: MultinomialProblem) -> str | None:
         """Support problems whose scores and directions fit into memory."""
+        if problem.rows.elsewhere:
+            return None  # the data have a memory limit of their own
         values = (problem.rows.count + problem.rows.weights) * problem.stride
         if values > MACHINE.most_matrices:
             return (
@@ -134,14 +137,11 @@ class MultinomialNewton:
         if at_zero < 0.0:
             head, ahead = state.weights[:d], direction[:d]
             penalty = float(np.vdot(head, ahead)), float(np.vdot(ahead, ahead))
+            passes = problem.passes
 
             def derivatives(t: float) -> tuple[float, float]:
-                first, second = 0.0, 0.0
-                for begin, end in problem.pieces():
-                    slope, curvature = problem.core.derivatives(state.scores, slopes, t, begin, end)
-                    first, second = first + slope, second + curvature
                 problem.meter.add(problem.rows.size.softmax(problem.stride))
-                return first, second
+                return passes.derivatives(state.scores, slopes, t)
 
             step = line_search(derivatives, penalty, at_zero)
             state.weights = state.weights + step * direction
@@ -193,8 +193,7 @@ class MultinomialNewton:
     def _scores(self, problem: MultinomialProblem, weights: Matrix) -> Matrix:
         d = problem.rows.weights
         start = weights[d] if problem.free_intercept else np.zeros(problem.stride)
-        out = np.empty((problem.rows.count, problem.stride))
-        return problem.scores(weights[:d], start, out)
+        return problem.scores(weights[:d], start)
 
     def _evaluate(self, state: MultinomialNewtonState) -> None:
         """Find the dual variables, the gradient and the gap at the present scores."""
@@ -255,6 +254,8 @@ class MultinomialNewton:
 def _in_one_call(problem: MultinomialProblem) -> bool:
     """Whether a whole step is one compiled call: its arithmetic is less than the calls'."""
     side = (problem.rows.weights + problem.free_intercept) * problem.classes
+    if problem.rows.blocked:
+        return False
     return side <= MACHINE.small_weights and problem.rows.count * side <= MACHINE.small_values
 
 
@@ -279,7 +280,8 @@ def _growing_samples(problem: MultinomialProblem, seed: int) -> list[NDArray[np.
         present = np.bincount(problem.label[subset], minlength=problem.classes)
         if subset.size < size // 2 or not present.all():
             break
-        stages.insert(0, subset)
+        if size <= problem.rows.largest_sample:
+            stages.insert(0, subset)
         size //= _GROWTH
     return stages
 

@@ -89,7 +89,9 @@ class Separate(Engine):
             lambda t=t, p=p: t.solve(C, effort, p, t.place)
             for t, p in zip(self.tasks, given, strict=True)
         ]
-        solutions = list(in_threads(work, effort.threads, effort.interrupt))
+        # Each of them reads all that is not in memory.
+        threads = 1 if self.folds.data.rows.elsewhere else effort.threads
+        solutions = list(in_threads(work, threads, effort.interrupt))
         solved = Solved.blank(C, self.folds, len(self.tasks) // self.folds.shape[0], solutions)
         for task, solution in zip(self.tasks, solutions, strict=True):
             rows = self.folds.held_out(task.fold)
