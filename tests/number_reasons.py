@@ -319,6 +319,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_SAFE": "a factor that covers the rounding of a bound",
         "_CHAINS": "the running sums of core/kernels/chains.hpp",
     },
+    "given_way.py": {"_HARDLY": "decides about time only: a gap that is hardly smaller"},
     "run.py": {"_SHARE": "a share of the tolerance"},
     "selection/certified.py": {
         "_NARROWEST": "an interval of ln C that holds a tie",

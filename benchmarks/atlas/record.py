@@ -52,6 +52,11 @@ class Recorder:
         """The method's name."""
         return str(self.method.name)
 
+    @property
+    def pauses(self) -> bool:
+        """Never: it does not hand over."""
+        return False
+
     def follow(self, method: str) -> None:
         """Ignore it."""
 

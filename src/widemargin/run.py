@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.given_way import Left, Paused
 from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
 from widemargin.methods.base import Choice, Method, Progress, Settings
@@ -35,16 +36,6 @@ class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints
     def __init__(self, status: Status) -> None:
         super().__init__(status.value)
         self.status = status
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What a run still asks of a state when its method gives way to another."""
-
-    point: Point
-    active: int
-    passes: float
-    expected_gap: float
 
 
 @dataclass(frozen=True)
@@ -80,6 +71,7 @@ class _Run:
         self.hoped, self.finite, self.ended = np.inf, True, False
         self.state: Any = None
         self.method: Any = None
+        self.paused: Paused | None = None
         self.progress = Progress(problem, "", settings.tol)
 
     def checkpoint(self) -> None:
@@ -154,16 +146,28 @@ class _Run:
         return None
 
     def _hand_over(self, other: Method) -> None:
-        """Go on with another method from the best point."""
-        # The old state's memory is free before the certificate and the new one's.
-        old = self.state
-        self.state = _Left(old.point, old.active, old.passes, old.expected_gap)
+        """Go on with another method from the best point, or where it was paused if that is near."""
+        # The old state's memory is free before the certificate and the new one's, unless it is
+        # only paused.
+        old, paused = self.state, self.paused
+        self.paused = Paused(self.method, old) if self.choice.pauses else None
+        self.state = Left(old.point, old.active, old.passes, old.expected_gap)
         del old
         if self.last_check < self.iteration:
             self._check(self.state.point)
         self.passes_before += self.state.passes
         self.method, self.state = other, None
-        self._begin(self.best.point)
+        if paused is not None and paused.goes_on(other, self.best.certificate.relative_gap):
+            self._resume(paused.state)
+        else:
+            self._begin(self.best.point)
+
+    def _resume(self, state: Any) -> None:
+        """Go on from a state that was paused."""
+        self.work_before = self.watched.meter.nanoseconds
+        self.passes_before -= state.passes
+        self.state = state
+        self.progress = Progress(self.problem, self.method.name, self.settings.tol)
 
     def _due(self) -> bool:
         """Whether to ask for the certificate that may end the run: never by the clock."""

@@ -15,7 +15,7 @@ LAYERS = (
     ("projections",),
     ("methods",),
     ("auto",),
-    ("run", "solution"),
+    ("given_way", "run", "solution"),
     ("progress",),
     ("selection",),
     ("estimators",),

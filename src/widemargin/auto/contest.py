@@ -4,7 +4,8 @@ Coordinate descent shows with every sweep how hard the problem is; a second-orde
 the same whatever the data, and its price is known in advance. So sweeps begin unless a second-order
 method is so cheap that the sweeps needed to find out would cost more than they tell. A hand-over is
 a loan: a second-order method that has spent more than twice its price must be ahead of what sweeps
-are predicted to need, or they go on from the best point, and the next loan is larger.
+are predicted to need, or they go on from the best point, and the next loan is larger. The method
+is only paused: where sweeps get no further, it goes on as it was.
 """
 
 from __future__ import annotations
@@ -130,7 +131,9 @@ class Contest(ABC, Generic[Shape]):
         if not leg.gaps[-1] < 1.0:
             remaining = max(remaining, leg.work)
         needed = self._sweeps_needed(shape, legs)
-        return None if remaining <= needed else self.swept(cause.LOAN_SPENT)
+        if remaining <= needed:
+            return None
+        return Decision(self.sweeps, cause.LOAN_SPENT, pauses=True)
 
     def _after_stall(self, shape: Shape, legs: Sequence[Leg]) -> Decision | None:
         """Go on with a method that has not stalled yet, those for the last digits first."""

@@ -19,12 +19,13 @@ class Decision:
     """The method to run next, and why.
 
     `in_row_space` means that it runs on the factor of X Xᵀ, where rows are fewer than weights, or
-    on that of a kernel matrix.
+    on that of a kernel matrix; `pauses` that the method before it may go on later as it was.
     """
 
     method: str
     cause: str
     in_row_space: bool = False
+    pauses: bool = False
 
     def __str__(self) -> str:
         return f"{self.method} ({self.cause})"
@@ -93,6 +94,11 @@ class Auto(Generic[Shape]):
     def explanation(self) -> str:
         """The methods that ran, each with its cause."""
         return " -> ".join(str(decision) for decision in self._decisions)
+
+    @property
+    def pauses(self) -> bool:
+        """Whether the method that gave way last may go on later as it was."""
+        return self._decisions[-1].pauses
 
     def follow(self, method: str) -> None:
         """Take note of the method that solved the same problem at a smaller C."""

@@ -34,12 +34,13 @@ def steps_to_go(gaps: Sequence[float], tol: float) -> float:
 def ahead(gaps: Sequence[float], tol: float) -> float:
     """Predict how many steps a second-order method still takes, in multiples of those it has made.
 
-    `gaps` are the best so far after each step. No rate that was seen over k steps says much about
-    more than a thousand k, and slow beginnings are followed by faster steps.
+    `gaps` are the best so far after each step. While D is small beside P, (P − D) / P stays near
+    one however fast D rises, so rates are those of (P − D) / D. No rate that was seen over k steps
+    says much about more than a thousand k, and slow beginnings are followed by faster steps.
     """
     if not gaps:
         return 0.0
-    multiple = min(steps_to_go(gaps, tol) / len(gaps), 1000.0)
+    multiple = min(steps_to_go([_over_dual(gap) for gap in gaps], tol) / len(gaps), 1000.0)
     return min(multiple, 3.0 + 2.0 * math.sqrt(multiple))
 
 
@@ -87,6 +88,11 @@ def sweeps_to_go(
     late, whole, before = found
     pooled = MACHINE.pool_late * late + MACHINE.pool_whole * whole + MACHINE.pool_expected * before
     return works[-1] * math.exp(MACHINE.pool_offset + pooled)
+
+
+def _over_dual(gap: float) -> float:
+    """Return (P − D) / D for a relative gap (P − D) / P; no more than 1e9, also where D < 0."""
+    return gap / max(1.0 - gap, 1e-9 * gap) if gap < math.inf else gap
 
 
 def _later_half(gaps: Sequence[float]) -> int:

@@ -184,6 +184,11 @@ class Named:
         """The method's name."""
         return self._method.name
 
+    @property
+    def pauses(self) -> bool:
+        """Never: it does not hand over."""
+        return False
+
     def follow(self, method: str) -> None:
         """Ignore what solved the problem at a smaller C: the user has chosen."""
 

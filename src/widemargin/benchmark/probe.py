@@ -59,6 +59,11 @@ class Probed:
         """What was chosen, and why."""
         return str(self._choice.explanation)
 
+    @property
+    def pauses(self) -> bool:
+        """Whether the method that gave way last may go on later as it was."""
+        return bool(self._choice.pauses)
+
     def follow(self, method: str) -> None:
         """Pass on what solved the problem at a smaller C."""
         self._choice.follow(method)

@@ -93,6 +93,10 @@ class Choice(Protocol):
         """Take note of the method that solved the same problem at a smaller C."""
 
     @property
+    def pauses(self) -> bool:
+        """Whether the method that gave way last is kept as it was, to go on if others are worse."""
+
+    @property
     def explanation(self) -> str:
         """What was chosen, and why."""
 
