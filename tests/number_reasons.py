@@ -195,6 +195,18 @@ REASONS: dict[str, dict[str, str]] = {
         "_STEPS": "a bound that keeps the loop finite",
         "_ROUNDING": "unit roundoffs",
     },
+    "data/coefficient_bounds.py": {"_LARGEST": "the range of floating point"},
+    "methods/newton/_box_model.py": {
+        "_ROUNDS": "a bound on a loop",
+        "_HALVINGS": "a bound on a loop",
+        "_SOLVED": "a share of the gradient",
+        "_FLAT": "a share of the largest curvature",
+    },
+    "methods/newton/bounded.py": {
+        "_SOLVED": "a share of the gap",
+        "_GOOD_RATE": "a rate",
+        "_PATIENCE": "a bound on steps",
+    },
     "problems/one_class.py": {"_SAMPLED": "the size of a sample: a wrong bracket costs a sort"},
     "problems/one_class_support.py": {
         "_TINY": "a share of the cost",

@@ -50,6 +50,8 @@ NOTES = {
     "random_state": "two fits agree bit for bit",
     "n_jobs": "threads over the classes (and folds), on one shared X",
     "warm_start": "from the weights, and the dual variables if there are as many rows",
+    "coef_bounds": "bounds on the coefficients, see [Bounds on coefficients](bounds.md)",
+    "positive": "no negative coefficients",
     "time_limit": "seconds",
     "callback": "called at every check of the certificate, see [Long fits](long_fits.md)",
     "scoring": "accuracy; no warning",

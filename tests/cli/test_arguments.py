@@ -71,7 +71,8 @@ def test_the_spelling_of_liblinear(run):
     ("words", "message"),
     [
         (("-s", 6, "-C", "cancer.svm"), "-s 6 has no search over C here"),
-        (("-s", 21, "cancer.svm"), "-s 21 is not supported"),
+        (("-s", 22, "cancer.svm"), "-s 22 is not supported"),
+        (("-s", 21, "-c", 2, "cancer.svm"), "-c has no meaning for -s 21"),
         (("-s", 11, "-w1", 2, "cancer.svm"), "no meaning for a regression"),
         (("-p", 0.1, "cancer.svm"), "-p is for -s 11, 12 and 13"),
         (("-z", "cancer.svm"), "-z is not an option of LIBLINEAR's train"),

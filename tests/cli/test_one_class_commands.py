@@ -75,6 +75,26 @@ def test_regressions_are_certified_in_exact_arithmetic(file, capsys, loss, inter
     assert exact["primal"] == pytest.approx(plain["primal"], rel=1e-9)
 
 
+def test_bounds_in_train_and_certify(file, capsys):
+    lines = (file / "data.svm").read_text().splitlines()
+    random = np.random.default_rng(2)
+    signs = np.where(X[:, 0] - X[:, 1] + random.normal(size=100) > 0, "+1", "-1")
+    text = "".join(f"{s}{line[1:]}\n" for s, line in zip(signs, lines, strict=True))
+    (file / "labels.svm").write_text(text)
+    assert main(["train", "labels.svm", "c", "--positive", "-q"]) == 0
+    assert load_model("c").coef.min() == 0.0
+    bounded = ["train", "--task", "regression", "labels.svm", "r", "--coef-bounds=-0.1,0.1", "-q"]
+    assert main(bounded) == 0
+    assert np.abs(load_model("r").coef).max() == 0.1
+    for model, option in (("c", "--positive"), ("r", "--coef-bounds=-0.1,0.1")):
+        assert main(["certify", model, "labels.svm", "-q"]) == 1
+        for more in ((), ("--exact",)):
+            code, proof = answer(capsys, "certify", model, "labels.svm", option, *more)
+            assert (code, proof["certified"]) == (0, True)
+    assert main(["train", "labels.svm", "c", "--positive", "--penalty", "l1"]) == 2
+    assert "--penalty l2" in capsys.readouterr().err
+
+
 def test_onnx(file):
     runtime = pytest.importorskip("onnxruntime")
     from widemargin import save_onnx

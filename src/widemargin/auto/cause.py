@@ -21,6 +21,7 @@ NO_PENALTY = "without a penalty its curvature is the proof"
 FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps so far"
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
+BOUNDS = "steps stay between the bounds"
 SPARSE_COLUMNS = "sweeps over columns cost less than a matrix of them"
 
 

@@ -15,6 +15,8 @@ proximal_newton   one class                   weights are few
 interior_point    one class, few weights      the last digits count
 proximal_newton   hinge                       weights are few and C is not small
 interior_point    hinge, few weights          the last digits count; the same steps whatever C
+newton            bounds on the coefficients  the loss has second derivatives
+proximal_newton   bounds on the coefficients  it has not
 proximal_newton   sparse weights              working sets are small: their matrix is formed
 primal_cd         sparse weights              working sets are large; also squared hinge, logistic
 dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
@@ -62,6 +64,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "newton": {
         "binary": "newton.newton:Newton",
         "regression": "newton.newton:Newton",
+        "bounded": "newton.bounded:BoundedNewton",
         "lanes": "newton.lanes:LanesNewton",
         "unpenalised": "newton.unpenalised:UnpenalisedNewton",
         "multinomial": "newton.multinomial:MultinomialNewton",
@@ -75,6 +78,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "sparse_weights": "newton.sparse_weights:SparseProximalNewton",
         "regression": "newton.proximal_newton:ProximalNewton",
         "one_class": "newton.proximal_newton:ProximalNewton",
+        "bounded": "newton.bounded:BoundedProximalNewton",
         "multiclass": "newton.multiclass:MulticlassNewton",
     },
     "interior_point": {
@@ -152,6 +156,7 @@ POLICIES = {
     "binary": "binary:BinaryPolicy",
     "regression": "regression:RegressionPolicy",
     "one_class": "one_class:OneClassPolicy",
+    "bounded": "bounded:BoundedPolicy",
     "robust": "robust:RobustPolicy",
     "kernel": "kernel:KernelPolicy",
     "kernel_pairs": "kernel:KernelPairsPolicy",
@@ -286,7 +291,12 @@ def _key(kind: type[Any]) -> str:
 
 def _entry(table: dict[str, Any], kind: type[Any]) -> Any:
     """Return what a table holds for a kind or for what it is derived from."""
-    return next((table[_key(base)] for base in kind.__mro__ if _key(base) in table), None)
+    for base in kind.__mro__:
+        if _key(base) in table:
+            return table[_key(base)]
+        if vars(base).get("alone"):  # what solves the problems it is derived from does not apply
+            return None
+    return None
 
 
 def _load(package: str, entry: Any) -> Any:

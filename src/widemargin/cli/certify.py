@@ -13,6 +13,7 @@ from widemargin.cli.options import (
     LOSSES,
     MULTI_CLASS,
     NUMBER,
+    add_bounds,
     add_data_options,
     add_disk_options,
     add_output_options,
@@ -23,6 +24,7 @@ from widemargin.cli.options import (
 from widemargin.cli.output import Output, label_text
 from widemargin.cli.parser import Items, items
 from widemargin.cli.progress import following
+from widemargin.cli.training import bounded_problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +56,7 @@ def add_to(commands: Any) -> None:
     share = "share of outliers that an outlier detector was trained with"
     add("--nu", None, share, metavar="SHARE", **NUMBER)
     add("--multi-class", None, "multiclass rule", choices=MULTI_CLASS)
+    add_bounds(add)
     kinds = "LIBLINEAR models with a bias are penalised"
     add("--intercept", None, kinds, choices=tuple(INTERCEPTS))
     add("--intercept-scaling", None, "value of a penalised intercept's feature", **NUMBER)
@@ -90,6 +93,7 @@ class Finding:
 
 def run(options: argparse.Namespace) -> int:
     """Read both files, certify every problem, report."""
+    from widemargin.data.coefficient_bounds import bounds_of as coefficient_bounds
     from widemargin.model_io import LinearModel
 
     output = Output(options)
@@ -101,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     if data.y is None:
         raise ValueError(f"{options.data} has no labels")
     training = training_set_of(model, data.X, data.y)
-    problems = problems_of(model, training)
+    problems = _bounded(problems_of(model, training), options)
     titles = [label_text(label) for label in model.classes.tolist()]
     titles = titles[1:] if len(problems) == 1 else titles
     titles = titles if model.multi_class == "ovr" else ["all classes"]
@@ -113,10 +117,16 @@ def run(options: argparse.Namespace) -> int:
     if not findings[-1].finished:
         output.note("interrupted: these are the bounds found so far")
     if options.exact:
-        findings = exactly(model, training, findings)
+        bounds = coefficient_bounds(options, training.rows.features)
+        findings = exactly(model, training, findings, bounds)
     worst = max(finding.certificate.relative_gap for finding in findings)
     _report(output, options, model, titles, findings, worst)
     return 0 if worst <= options.tol else 1
+
+
+def _bounded(problems: list[Any], options: argparse.Namespace) -> list[Any]:
+    """Return the problems, each with its weights, with the bounds that are asked for."""
+    return [(bounded_problem(problem, options), w, b) for problem, w, b in problems]
 
 
 def _certify_other(options: argparse.Namespace, output: Output, model: Any) -> int:
@@ -222,7 +232,9 @@ def problems_of(
     ]
 
 
-def exactly(model: LinearModel, data: TrainingSet, findings: list[Finding]) -> list[Finding]:
+def exactly(
+    model: LinearModel, data: TrainingSet, findings: list[Finding], bounds: Any = None
+) -> list[Finding]:
     """Return the findings with P and D computed in exact arithmetic and rounded outwards."""
     from widemargin.exact.integers import ExactRows, float_above, float_below
     from widemargin.exact.verify import both_classes, exact_binary, exact_joint
@@ -234,7 +246,7 @@ def exactly(model: LinearModel, data: TrainingSet, findings: list[Finding]) -> l
     rows, found = ExactRows(data.X), []
     for place, finding in enumerate(findings):
         if rule == "ovr":
-            binary = exact_binary(data, rows, place, model.loss, model.l1_ratio)
+            binary = exact_binary(data, rows, place, model.loss, model.l1_ratio, bounds)
             primal = binary.primal(coef[place], float(b[place])).upper
             dual = binary.dual(finding.alpha, primal).value.lower
         else:

@@ -14,6 +14,7 @@ from widemargin.cli.inputs import fit_width, read_data
 from widemargin.cli.options import INTERCEPTS
 from widemargin.cli.output import Output
 from widemargin.cli.progress import following
+from widemargin.cli.training import bounded_problem
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
@@ -25,7 +26,10 @@ _NEEDED = {
 }
 """What must be known about the training of a model of each kind, and the option that says it."""
 
-_FOREIGN = {"regression": ("nu",), "one_class": ("C", "epsilon", "intercept", "intercept_scaling")}
+_FOREIGN = {
+    "regression": ("nu",),
+    "one_class": ("C", "epsilon", "coef_bounds", "positive", "intercept", "intercept_scaling"),
+}
 _NAMES = {"regression": "a regression", "one_class": "an outlier detector"}
 
 
@@ -49,7 +53,7 @@ def certify(options: argparse.Namespace, output: Output, model: ScoreModel) -> i
 def _as_asked(model: ScoreModel, options: argparse.Namespace) -> ScoreModel:
     """Return the model, with the options in place of what its file says about the training."""
     for name in _FOREIGN[model.kind]:
-        if getattr(options, name) is not None:
+        if getattr(options, name) not in (None, False):
             option = f"-{name}" if name == "C" else f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} is not for {_NAMES[model.kind]}, which {options.model} is")
     changes = {
@@ -72,6 +76,7 @@ def _as_asked(model: ScoreModel, options: argparse.Namespace) -> ScoreModel:
 
 def _regression(model: ScoreModel, data: Data, options: argparse.Namespace) -> Any:
     """Return the problem, the model's weights and intercept in it, and what judges them exactly."""
+    from widemargin.data.coefficient_bounds import bounds_of
     from widemargin.data.target_set import TargetSet
     from widemargin.exact.verify import exact_regression
     from widemargin.problems.regression import RegressionProblem
@@ -85,7 +90,8 @@ def _regression(model: ScoreModel, data: Data, options: argparse.Namespace) -> A
         intercept_scaling=model.intercept_scaling,
     )
     epsilon = float(model.epsilon or 0.0)
-    problem = RegressionProblem.of(training, model.loss, epsilon)
+    problem = bounded_problem(RegressionProblem.of(training, model.loss, epsilon), options)
+    bounds = bounds_of(options, training.rows.features)
     w, b = np.array(model.coef), 0.0
     if training.scaling:
         w = np.append(w, model.intercept / training.scaling)
@@ -93,7 +99,7 @@ def _regression(model: ScoreModel, data: Data, options: argparse.Namespace) -> A
         b = problem.own_intercept(w, model.intercept)
 
     def judge(beta: Any) -> Any:
-        exact = exact_regression(training, model.loss, epsilon)
+        exact = exact_regression(training, model.loss, epsilon, bounds)
         primal = exact.primal(model.coef, float(model.intercept)).upper
         return primal, exact.dual(beta, primal).value.lower
 

@@ -91,6 +91,24 @@ def add_problem_options(parser: argparse.ArgumentParser) -> Adder:
     return add
 
 
+def pair_of_bounds(text: str) -> tuple[float, float]:
+    """Parse two numbers, the lower one first; -inf and inf mean no bound."""
+    low, high = (float(item) for item in items(text))
+    if not low <= high:
+        raise argparse.ArgumentTypeError(f"the bounds {text} are not in order")
+    return low, high
+
+
+pair_of_bounds.__name__ = "pair of numbers separated by a comma"
+
+
+def add_bounds(add: Adder) -> None:
+    """Add the options of bounds on the coefficients."""
+    pair = "bounds on every coefficient, as --coef-bounds=-1,1; inf for none on a side"
+    add("--coef-bounds", None, pair, type=pair_of_bounds, metavar="LOW,HIGH")
+    add("--positive", False, "no negative coefficients", action="store_true")
+
+
 def add_stopping_options(
     add: Adder, tol: float, tol_help: str, limit: float | None, limit_help: str
 ) -> None:

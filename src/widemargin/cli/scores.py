@@ -19,6 +19,7 @@ from widemargin.cli.options import (
     INTERCEPTS,
     MODEL_FORMATS,
     NUMBER,
+    add_bounds,
     add_data_options,
     add_output_options,
     add_stopping_options,
@@ -87,6 +88,7 @@ def add_to(commands: Any) -> None:
             add("--scoring", "r2", "a scorer of scikit-learn", metavar="NAME")
         else:
             add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
+            add_bounds(add)
         add_solver(parser, "threads over the folds" if tunes else None)
         parser.set_defaults(run=train, command=command.split()[0], tunes=tunes)
 
@@ -151,6 +153,7 @@ def _estimator(options: argparse.Namespace) -> Any:
         "random_state": options.seed,
     }
     if not options.tunes:
+        settings |= {"coef_bounds": options.coef_bounds, "positive": options.positive}
         return LinearSVR(C=options.C, **settings)
     jobs = -1 if options.jobs is None else options.jobs
     search = {"Cs": options.Cs or 10, "cv": options.folds, "scoring": options.scoring}

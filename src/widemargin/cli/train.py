@@ -10,6 +10,7 @@ from widemargin.cli.options import (
     JOINT_RULES,
     NUMBER,
     TASKS,
+    add_bounds,
     add_disk_options,
     add_problem_options,
     adder,
@@ -48,6 +49,7 @@ def add_to(commands: Any) -> None:
     add("--penalty", "l2", penalty, choices=("l2", "l1", "elasticnet"))
     ratio = "share of the 1-norm in --penalty elasticnet, between 0 and 1"
     add("--l1-ratio", None, ratio, **NUMBER)
+    add_bounds(add)
     add_run_options(
         parser,
         tol="relative duality gap to reach: the objective is then within this fraction of the "
@@ -90,6 +92,7 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
 
     settings = {"C": options.C, **settings_of(options, data)}
     settings |= {"penalty": options.penalty, "l1_ratio": options.l1_ratio}
+    settings |= {"coef_bounds": options.coef_bounds, "positive": options.positive}
     several = options.multi_class not in JOINT_RULES
     jobs = -1 if several and options.jobs is None else options.jobs
     if gives_probabilities(options.loss):

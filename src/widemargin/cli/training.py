@@ -79,7 +79,24 @@ def check_problem(options: argparse.Namespace) -> None:
         problem = joint_problem(small, options.multi_class)
     else:
         problem = BinaryProblem.of(small, 0, LOSSES[options.loss])
+    if getattr(options, "positive", False) or getattr(options, "coef_bounds", None) is not None:
+        problem = bounded_problem(problem, options)
     choice_of(options.solver, type(problem)).first(problem, None, options.tol)
+
+
+def bounded_problem(problem: Any, options: argparse.Namespace) -> Any:
+    """Return a problem with the bounds that options ask for, or raise an error."""
+    from widemargin.data.coefficient_bounds import bounds_of
+    from widemargin.problems.binary import BinaryProblem
+    from widemargin.problems.bounded import bounded
+    from widemargin.problems.regression import RegressionProblem
+
+    bounds = bounds_of(options, problem.rows.features)
+    if bounds is None:
+        return problem
+    if not isinstance(problem, BinaryProblem | RegressionProblem):
+        raise ValueError("--coef-bounds and --positive need --penalty l2 and --multi-class ovr")
+    return bounded(problem, bounds)
 
 
 def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:

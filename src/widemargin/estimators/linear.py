@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 
 from widemargin.auto.registry import choice_of
+from widemargin.data.coefficient_bounds import bounds_of, check_bounded, has_bounds
 from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
 from widemargin.data.validation import check_intercept, check_positive
@@ -23,6 +24,7 @@ from widemargin.estimators.scikit_learn_arguments import check_scaling
 from widemargin.estimators.single_precision import rounded
 from widemargin.interrupt import Interrupt
 from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.bounded import BoundedBinary, bounded
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
 from widemargin.problems.multinomial import MultinomialProblem
@@ -42,6 +44,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     C: float
     fit_intercept: bool | str
     intercept_scaling: float
+    coef_bounds: Any = None
+    positive: bool = False
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -103,13 +107,13 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     ) -> None:
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
         rule = rule_for(self._rule(), data.classes.size)
-        sparse = self._l1_ratio() > 0.0
         check_data(data, rule, self._l1_ratio())
+        check_bounded(self, rule, data.classes.size, data.rows.elsewhere)
         if rule != "ovr":
             fit_all_classes(self, data, rule, start, interrupt)
             return
         loss, positives, names = self._loss(), data.positives, data.names
-        if self.n_jobs is not None and len(positives) == 1 and not sparse:
+        if len(positives) == 1 and self._works_in_blocks():
             data = data.in_blocks(effective_n_jobs(self.n_jobs))
         # Threads write down their own answers: none waits for another. The only
         # answer of two classes has its memory when the run has given back its own.
@@ -161,6 +165,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self.n_support_ = np.bincount(data.codes[self.support_], minlength=data.classes.size)
         self._keep_runs(names, solutions)
 
+    def _works_in_blocks(self) -> bool:
+        """Whether threads share the rows of a single problem."""
+        return self.n_jobs is not None and not (self._l1_ratio() or has_bounds(self))
+
     @staticmethod
     def _with_support(problem: BinaryProblem, solution: Solution) -> Solution:
         """Return the solution with dual variables at their bounds wherever they can be."""
@@ -189,6 +197,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
     def _kind(self) -> Any:
         """Return the type of the one-vs-rest problems."""
+        if has_bounds(self):
+            return BoundedBinary
         return SparseProblem if self._l1_ratio() else BinaryProblem
 
     def _one_vs_rest(self, data: TrainingSet, positive: int, loss: Loss) -> Any:
@@ -196,6 +206,9 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         ratio = self._l1_ratio()
         if ratio:
             return SparseProblem.of(data, positive, loss, ratio)
+        bounds = bounds_of(self, data.rows.features)
+        if bounds is not None:
+            return bounded(BinaryProblem.of(data, positive, loss), bounds)
         return self._kind().of(data, positive, loss)
 
     def _joint_problem(self, data: TrainingSet, rule: str) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.registry import choice_of
+from widemargin.data.coefficient_bounds import bounds_of, has_bounds
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import split_intercept
 from widemargin.data.validation import (
@@ -26,6 +27,7 @@ from widemargin.estimators.certified import CertifiedEstimator
 from widemargin.estimators.fit_tasks import CallbackSupportMixin
 from widemargin.estimators.scikit_learn_arguments import check_dual, check_scaling
 from widemargin.interrupt import Interrupt
+from widemargin.problems.bounded import BoundedRegression, bounded
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.tube_loss import SQUARED
@@ -45,6 +47,8 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
     fit_intercept: bool | str
     intercept_scaling: float
     warm_start: bool
+    coef_bounds: Any = None
+    positive: bool = False
 
     def _check_arguments(self) -> None:
         if not isinstance(self.loss, str) or self.loss not in SQUARED:
@@ -56,7 +60,7 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
         check_intercept(self.fit_intercept)
         check_scaling(self.intercept_scaling, isinstance(self.fit_intercept, str))
         check_dual(self.dual, "auto")
-        choice_of(self._method(), RegressionProblem)
+        choice_of(self._method(), BoundedRegression if has_bounds(self) else RegressionProblem)
 
     def _target_set(self, X: Any, y: Any, sample_weight: Any, C: float) -> TargetSet:
         return TargetSet.of(
@@ -70,7 +74,9 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
         )
 
     def _problem(self, data: TargetSet) -> RegressionProblem:
-        return RegressionProblem.of(data, self.loss, float(self.epsilon))
+        problem = RegressionProblem.of(data, self.loss, float(self.epsilon))
+        bounds = bounds_of(self, data.rows.features)
+        return problem if bounds is None else bounded(problem, bounds)
 
     def _train(self, data: TargetSet, start: Point | None, watch: Interrupt | None = None) -> None:
         """Solve the problem; keep the answer."""
@@ -155,6 +161,8 @@ def _to_the_last_digits(place: int, problem: RegressionProblem, solution: Soluti
     """Return the solution, of a small problem as exact as floating point allows."""
     rows = problem.rows
     small = rows.view.nonzeros <= MACHINE.tiny_problem and rows.count <= MACHINE.polished_rows
+    if isinstance(problem, BoundedRegression):
+        return solution
     if not (small and problem.loss.linear_dual and solution.status is Status.CONVERGED):
         return solution
     point, certificate = polished(problem, solution.point, solution.certificate)
@@ -191,7 +199,7 @@ def _rounded(problem: RegressionProblem, solution: Solution, scaling: float) -> 
         return solution if not w.any() else None
     certificate = Certificate(problem.primal_at(w, b), before.dual, before.rounding)
     reached = certificate.relative_gap <= solution.tol
-    if solution.status is Status.CONVERGED and not reached:
+    if not (reached or (solution.status is not Status.CONVERGED and certificate.primal < np.inf)):
         return None
     status = Status.CONVERGED if reached else solution.status
     return replace(solution, w=w, b=b, certificate=certificate, status=status)

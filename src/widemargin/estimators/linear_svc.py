@@ -46,6 +46,11 @@ class LinearSVC(LinearClassifier):
         Value of that constant feature; no effect on an intercept that is not penalised.
     class_weight : dict or "balanced", optional
         Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
+    coef_bounds : tuple (lower, upper), optional
+        Bounds on the coefficients: numbers, or arrays with one per feature; None or infinity for no
+        bound on a side. For two classes; signs refer to ``classes_[1]``.
+    positive : bool, default=False
+        Coefficients that are not negative: a lower bound of 0.
     multi_class : {"ovr", "weston_watkins", "crammer_singer"}, default="ovr"
         Multiclass rule. "ovr" (one-vs-rest) solves one binary problem per class. The other two
         solve one joint problem, with the hinge loss of the margins m_ij = (w_y − w_j)·x_i + b_y −
@@ -137,6 +142,8 @@ class LinearSVC(LinearClassifier):
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
         multi_class: str = "ovr",
+        coef_bounds: tuple[Any, Any] | None = None,
+        positive: bool = False,
         solver: str = "auto",
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -156,6 +163,8 @@ class LinearSVC(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.multi_class = multi_class
+        self.coef_bounds = coef_bounds
+        self.positive = positive
         self.solver = solver
         self.max_iter = max_iter
         self.time_limit = time_limit

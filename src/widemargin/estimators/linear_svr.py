@@ -34,6 +34,11 @@ class LinearSVR(LinearRegressor):
         in LIBLINEAR; False: none.
     intercept_scaling : float, default=1.0
         Value of that constant feature; no effect on an intercept that is not penalised.
+    coef_bounds : tuple (lower, upper), optional
+        Bounds on the coefficients: numbers, or arrays with one per feature; None or infinity for no
+        bound on a side.
+    positive : bool, default=False
+        Coefficients that are not negative: a lower bound of 0.
     dual : bool or "auto", default="auto"
         For compatibility with scikit-learn; no effect.
     solver : str, default="auto"
@@ -97,6 +102,8 @@ class LinearSVR(LinearRegressor):
         fit_intercept: bool | str = True,
         intercept_scaling: float = 1.0,
         dual: bool | str = "auto",
+        coef_bounds: tuple[Any, Any] | None = None,
+        positive: bool = False,
         solver: str = "auto",
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -112,6 +119,8 @@ class LinearSVR(LinearRegressor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.dual = dual
+        self.coef_bounds = coef_bounds
+        self.positive = positive
         self.solver = solver
         self.max_iter = max_iter
         self.time_limit = time_limit

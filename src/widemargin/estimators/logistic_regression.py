@@ -97,6 +97,11 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
         in LIBLINEAR; False: none.
     intercept_scaling : float, default=1.0
         Value of that constant feature; no effect on an intercept that is not penalised.
+    coef_bounds : tuple (lower, upper), optional
+        Bounds on the coefficients: numbers, or arrays with one per feature; None or infinity for no
+        bound on a side. For two classes; signs refer to ``classes_[1]``.
+    positive : bool, default=False
+        Coefficients that are not negative: a lower bound of 0.
     multi_class : {"multinomial", "ovr"}, default="multinomial"
         How three or more classes are trained: all at once, as scikit-learn does since version
         1.8, or one-vs-rest. Two classes are one binary problem either way.
@@ -159,6 +164,8 @@ status_, solver_, history_
         intercept_scaling: float = 1.0,
         multi_class: str = "multinomial",
         class_weight: Any = None,
+        coef_bounds: tuple[Any, Any] | None = None,
+        positive: bool = False,
         solver: str = "auto",
         max_iter: int = 1000,
         time_limit: float | None = None,
@@ -177,6 +184,8 @@ status_, solver_, history_
         self.intercept_scaling = intercept_scaling
         self.multi_class = multi_class
         self.class_weight = class_weight
+        self.coef_bounds = coef_bounds
+        self.positive = positive
         self.solver = solver
         self.max_iter = max_iter
         self.time_limit = time_limit

@@ -35,10 +35,10 @@ def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | N
     shift: Any = b if np.ndim(solution.b) else float(b[0])
     before = solution.certificate
     certificate = Certificate(problem.primal_at(w, shift), before.dual, before.rounding)
-    if solution.status is Status.CONVERGED and not certificate.relative_gap <= solution.tol:
-        return None
-    # The proof of the rounded weights may be the tighter one.
+    # The proof of the rounded weights may be the tighter one; outside of bounds there is none.
     reached = certificate.relative_gap <= solution.tol
+    if not (reached or (solution.status is not Status.CONVERGED and certificate.primal < np.inf)):
+        return None
     status = Status.CONVERGED if reached else solution.status
     return replace(solution, w=w, b=shift, certificate=certificate, status=status)
 

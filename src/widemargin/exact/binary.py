@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.exact.bounded import BoundsOfWeights, check_within, half_square
 from widemargin.exact.bounds import Bounds
 from widemargin.exact.integers import ExactRows, Integers, Scaled, dyadic, root_above
 from widemargin.exact.losses import ExactLoss
@@ -36,6 +37,8 @@ class ExactBinary:
     free_intercept : bool
     scaling : float
         Value of the constant feature behind a penalised intercept; 0 if there is none.
+    bounds : tuple of two ndarrays, or None
+        Of the weights.
     """
 
     rows: ExactRows
@@ -44,6 +47,7 @@ class ExactBinary:
     loss: ExactLoss
     free_intercept: bool
     scaling: float
+    bounds: BoundsOfWeights = None
 
     @classmethod
     def of(
@@ -54,13 +58,15 @@ class ExactBinary:
         loss: ExactLoss,
         free_intercept: bool,
         scaling: float = 0.0,
+        bounds: BoundsOfWeights = None,
     ) -> ExactBinary:
         """State the problem of labels and costs in floating point."""
         signs = np.sign(y).astype(np.int64).astype(object)
-        return cls(rows, signs, Scaled.of(cost), loss, free_intercept, scaling)
+        return cls(rows, signs, Scaled.of(cost), loss, free_intercept, scaling, bounds)
 
     def primal(self, w: NDArray[Any], b: float) -> Bounds:
         """Return P; a penalised intercept is the weight b / scaling of the constant feature."""
+        check_within(w, self.bounds)
         margins = self.rows.scores(Scaled.of(w)).plus(Scaled.of([b]))
         losses = self.loss.total(Scaled(margins.values * self.y, margins.exponent), self.cost)
         return Bounds.exactly(self._penalty(w, b)) + losses
@@ -109,10 +115,10 @@ class ExactBinary:
     def _value(self, alpha: Scaled) -> Bounds:
         """Return D(α) for α in the range."""
         coefficients = Scaled(alpha.values * self.y, alpha.exponent)
-        square = self.rows.combine(coefficients).squared_length()
+        penalty = half_square(self.rows.combine(coefficients), self.bounds)
         if self.scaling:
-            square += (Fraction(self.scaling) * coefficients.total()) ** 2
-        return self.loss.dual_total(alpha, self.cost) - Bounds.exactly(square / 2)
+            penalty += (Fraction(self.scaling) * coefficients.total()) ** 2 / 2
+        return self.loss.dual_total(alpha, self.cost) - Bounds.exactly(penalty)
 
     def _balanced(self, alpha: Scaled, total: int) -> list[Scaled]:
         """Return dual variables near α with Σ α_i y_i = 0 exactly."""

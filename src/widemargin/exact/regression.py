@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.exact.binary import DualBound, moved_by
+from widemargin.exact.bounded import BoundsOfWeights, check_within, half_square
 from widemargin.exact.bounds import Bounds
 from widemargin.exact.integers import ExactRows, Scaled, dyadic, root_above
 from widemargin.exact.losses import SquaredHinge
@@ -29,6 +30,8 @@ class ExactRegression:
     free_intercept : bool
     scaling : float
         Value of the constant feature behind a penalised intercept; 0 if there is none.
+    bounds : tuple of two ndarrays, or None
+        Of the weights.
     """
 
     rows: ExactRows
@@ -38,9 +41,11 @@ class ExactRegression:
     squared: bool
     free_intercept: bool
     scaling: float
+    bounds: BoundsOfWeights = None
 
     def primal(self, w: NDArray[Any], b: float) -> Bounds:
         """Return P; a penalised intercept is the weight b / scaling of the constant feature."""
+        check_within(w, self.bounds)
         weights = Scaled.of(w)
         value = weights.squared_length() / 2
         if self.scaling:
@@ -90,12 +95,12 @@ class ExactRegression:
 
     def _value(self, beta: Scaled, origin: Fraction) -> Bounds:
         """Return D(β), for targets relative to an origin."""
-        square = self.rows.combine(beta).squared_length()
+        penalty = half_square(self.rows.combine(beta), self.bounds)
         if self.scaling:
-            square += (Fraction(self.scaling) * beta.total()) ** 2
+            penalty += (Fraction(self.scaling) * beta.total()) ** 2 / 2
         size = Scaled(np.abs(beta.values), beta.exponent)
         linear = self.target.times(beta).total() - origin * beta.total()
-        linear -= Fraction(self.epsilon) * size.total() + square / 2
+        linear -= Fraction(self.epsilon) * size.total() + penalty
         if not self.squared:
             return Bounds.exactly(linear)
         # Σ a − a²/(4c) is the dual term of the squared hinge.

@@ -9,11 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.data.coefficient_bounds import bounds_of
 from widemargin.data.sequences import joined_labels
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import TrainingSet, check_sample_weight
 from widemargin.data.validation import validate_unlabelled
 from widemargin.exact.binary import DualBound, ExactBinary
+from widemargin.exact.bounded import BoundsOfWeights
 from widemargin.exact.bounds import Bounds
 from widemargin.exact.chains import ChainWeights, ExactChains
 from widemargin.exact.integers import ExactRows, Scaled
@@ -170,7 +172,9 @@ def _chains_report(model: Any, X: Any, y: Any, sample_weight: Any) -> ExactRepor
     )
 
 
-def exact_regression(data: TargetSet, loss: str, epsilon: float) -> ExactRegression:
+def exact_regression(
+    data: TargetSet, loss: str, epsilon: float, bounds: BoundsOfWeights = None
+) -> ExactRegression:
     """State the problem of a regression."""
     return ExactRegression(
         ExactRows(data.X),
@@ -180,6 +184,7 @@ def exact_regression(data: TargetSet, loss: str, epsilon: float) -> ExactRegress
         loss.startswith("squared"),
         data.free_intercept,
         data.scaling,
+        bounds,
     )
 
 
@@ -196,7 +201,8 @@ def _regression(
         intercept_scaling=about["intercept_scaling"],
     )
     _check_shape(model, data)
-    exact = exact_regression(data, about["loss"], about["epsilon"])
+    bounds = _bounds_of(model, data.rows.features)
+    exact = exact_regression(data, about["loss"], about["epsilon"], bounds)
     primal = exact.primal(model.coef_, float(model.intercept_[0]))
     dual = exact.dual(model.dual_coef_, primal.upper)
     claimed, bound = float(model.primal_[0]), float(model.dual_[0])
@@ -236,14 +242,20 @@ def _check_shape(model: Any, data: TrainingSet | TargetSet) -> None:
 
 
 def exact_binary(
-    data: TrainingSet, rows: ExactRows, place: int, loss: str, l1_ratio: float = 0.0
+    data: TrainingSet,
+    rows: ExactRows,
+    place: int,
+    loss: str,
+    l1_ratio: float = 0.0,
+    bounds: BoundsOfWeights = None,
 ) -> ExactBinary:
     """State one of the one-vs-rest problems."""
     if loss not in EXACT_LOSSES:
         raise ValueError(f"the loss {loss!r} cannot be checked exactly")
     signs = data.signs(data.positives[place])
     known = EXACT_LOSSES[loss]
-    plain = ExactBinary.of(rows, signs, data.cost, known, data.free_intercept, data.scaling)
+    free, scaling = data.free_intercept, data.scaling
+    plain = ExactBinary.of(rows, signs, data.cost, known, free, scaling, bounds)
     return ExactSparse(**vars(plain), l1_ratio=l1_ratio) if l1_ratio else plain
 
 
@@ -266,10 +278,15 @@ def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
 
 def _binary(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
     about = model._description()
-    exact = exact_binary(data, rows, place, about["loss"], about.get("l1_ratio", 0.0))
+    bounds = _bounds_of(model, data.rows.features)
+    exact = exact_binary(data, rows, place, about["loss"], about.get("l1_ratio", 0.0), bounds)
     primal = exact.primal(model.coef_[place], float(model.intercept_[place]))
     alpha = model.dual_coef_[place] * exact.y.astype(np.float64)
     return primal, exact.dual(alpha, primal.upper)
+
+
+def _bounds_of(model: Any, features: int) -> BoundsOfWeights:
+    return bounds_of(model, features) if hasattr(model, "coef_bounds") else None
 
 
 def _robust(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
