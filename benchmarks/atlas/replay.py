@@ -4,14 +4,17 @@ A policy is a pure function of a shape and of the course of a run, so its decisi
 over what `benchmarks.atlas.record` kept, in seconds instead of hours. A method that is handed the
 run begins its record at the first step, though it would start from a better point, and one that
 gets it back goes on where it was: what is predicted is a little more than what is measured.
+
+``--known prices,sweeps`` lets the policy know what it can only predict: what a second-order method
+costs, what sweeps still cost. The regret that is left is the price of finding out.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -134,13 +137,45 @@ def replay(policy: Any, shape: Any, records: dict[str, Record]) -> Replayed:
     return done
 
 
-def outcome(cell: Cell, facts: dict[int, dict], found: Sequence[Record]) -> Outcome | None:
+def knowing(policy: Any, records: dict[str, Record], known: Collection[str]) -> Any:
+    """Give a policy that knows what is otherwise predicted: `prices`, `sweeps` or both."""
+
+    class Knowing(type(policy)):  # type: ignore[misc]
+        """Looks things up in the records; what did not converge there costs half as much more."""
+
+        def offers(self, shape: Any, leg: Any = None) -> Any:
+            offers = super().offers(shape, leg)
+            return sorted((self._priced(each) for each in offers), key=lambda each: each.price)
+
+        def _priced(self, offer: Any) -> Any:
+            key = offer.method + (f" {ROW_SPACE}" if offer.in_row_space else "")
+            if "prices" not in known or key not in records:
+                return offer
+            seconds, over = 1e9 * records[key].seconds, not records[key].converged
+            return replace(offer, price=max(offer.price, 1.5 * seconds) if over else seconds)
+
+        def _to_go(self, shape: Any, leg: Any) -> float:
+            predicted = super()._to_go(shape, leg)
+            if "sweeps" not in known or predicted == 0.0 or self.sweeps not in records:
+                return float(predicted)
+            sweeps = records[self.sweeps]
+            whole = float(sweeps.steps[-1, 1])
+            return max(whole - leg.work, 1.0) if sweeps.converged else max(predicted, 1.5 * whole)
+
+    return Knowing()
+
+
+def outcome(
+    cell: Cell, facts: dict[int, dict], found: Sequence[Record], known: Collection[str] = ()
+) -> Outcome | None:
     """Replay the problems of a cell; None if no method reached the tolerance."""
     total, courses, lost = 0.0, [], False
     named: dict[str, float] = {}
     for place, about in facts.items():
         records = {r.method: r for r in found if r.place == place}
-        done = replay(policy_of(cell), shape_of(cell, about), records)
+        policy = policy_of(cell)
+        policy = knowing(policy, records, known) if known else policy
+        done = replay(policy, shape_of(cell, about), records)
         total, lost = total + done.seconds, lost or done.lost
         courses.append(" -> ".join(done.course))
         for name, each in records.items():
@@ -153,13 +188,13 @@ def outcome(cell: Cell, facts: dict[int, dict], found: Sequence[Record]) -> Outc
     return Outcome(cell, total, best, named[best], "; ".join(courses), lost)
 
 
-def outcomes(seeds: Iterable[int]) -> list[Outcome]:
+def outcomes(seeds: Iterable[int], known: Collection[str] = ()) -> list[Outcome]:
     """Replay every cell that was recorded."""
     found = []
     for path in sorted(record.folder().glob("*-*.npz")):
         seed, index = map(int, path.stem.split("-"))
         if seed in seeds:
-            each = outcome(cell_at(seed, index), *record.read(path))
+            each = outcome(cell_at(seed, index), *record.read(path), known)
             if each is not None:
                 found.append(each)
     return found
@@ -180,8 +215,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.atlas.replay", description=__doc__)
     parser.add_argument("--seeds", default="101,202")
     parser.add_argument("--worst", type=int, default=25, help="cells to list")
+    parser.add_argument("--known", default="", help="what the policy knows: prices,sweeps")
     options = parser.parse_args()
-    found = outcomes({int(seed) for seed in options.seeds.split(",")})
+    known = [each for each in options.known.split(",") if each]
+    found = outcomes({int(seed) for seed in options.seeds.split(",")}, known)
     kinds = {"all": found} | {
         "binary": [o for o in found if o.cell.kind == "binary"],
         "ovr": [o for o in found if o.cell.kind == "ovr"],

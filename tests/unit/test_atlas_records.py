@@ -14,7 +14,7 @@ from benchmarks.atlas.record import Record
 
 from policy_shapes import shape
 from widemargin.auto.binary import BinaryPolicy
-from widemargin.auto.decision import Decision
+from widemargin.auto.decision import Decision, Leg
 
 SMALL = replace(
     cell_at(1, 0),
@@ -72,6 +72,17 @@ def test_a_replay_adds_up_what_each_method_took() -> None:
     assert done.course == ["dual_cd 3", "newton 4"]
     over = {"dual_cd": made("dual_cd", 50), "newton": made("newton", 4, "OVER")}
     assert replay.replay(OneChange(), None, over).lost
+
+
+def test_a_policy_may_know_what_it_can_only_predict() -> None:
+    records = {"dual_cd": made("dual_cd", 50), "newton": made("newton", 4)}
+    about = shape(1_000, 50, "logistic")
+    policy = replay.knowing(BinaryPolicy(), records, ("prices", "sweeps"))
+    assert [each.price for each in policy.offers(about)] == pytest.approx([0.045e9])
+    leg = Leg("dual_cd", works=[10.0, 20.0, 30.0, 40.0], gaps=[0.5, 0.25, 0.1, 0.05])
+    assert policy._to_go(about, leg) == pytest.approx(460.0)
+    plain = replay.knowing(BinaryPolicy(), records, ())
+    assert plain.offers(about)[0].price == BinaryPolicy().offers(about)[0].price
 
 
 def test_weights_are_found_again() -> None:
