@@ -14,18 +14,16 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from widemargin.data.training_set import TrainingSet, split_intercept
-from widemargin.data.validation import check_intercept, check_number, check_positive
+from widemargin.data.training_set import split_intercept
+from widemargin.data.validation import check_number, check_positive
 from widemargin.interrupt import Interrupt
-from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate
-from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import one_for_two
-from widemargin.problems.rules import check_any_rule, joint_problem, rule_for
-from widemargin.problems.sparse_weights import SparseProblem, check_joint_penalty
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.run import Record, Solution, Status
 from widemargin.selection.continuation import Continuation
 from widemargin.selection.engines.base import Effort
+from widemargin.selection.path_problems import Asked
 from widemargin.threads import in_threads
 
 Vector = NDArray[np.float64]
@@ -51,6 +49,8 @@ class Path:
         Passes spent on finding the starting points.
     shift : ndarray of shape (n_features,) or None
         What was subtracted from columns far from zero while training.
+    origin : float, optional
+        Of a regression, what was subtracted from its targets.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class Path:
     scaling: float = 0.0
     starting: Vector = field(default_factory=lambda: np.zeros(()))
     shift: Vector | None = None
+    origin: float | None = None
 
     def __len__(self) -> int:
         return self.Cs.size
@@ -92,7 +93,8 @@ class Path:
         w = np.array([one_for_two(np.vstack([s.w for s in row])) for row in self.solutions])
         b = np.array([[s.b for s in row] for row in self.solutions]).reshape(len(self), -1)
         b = np.array([one_for_two(line) for line in b])
-        return split_intercept(w, b, self.scaling, self.shift)
+        w, b = split_intercept(w, b, self.scaling, self.shift)
+        return w, b + (self.origin or 0.0)
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -125,7 +127,9 @@ class Path:
         return scores[..., 0] if k == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes of rows at every C, of shape (n_Cs, n)."""
+        """Return the classes of rows, or of a regression numbers, at every C: (n_Cs, n)."""
+        if self.origin is not None:
+            return self.decision_function(X)
         if self.classes is None:
             raise ValueError("a path over a problem has no classes; use its solutions")
         scores = self.decision_function(X)
@@ -133,16 +137,20 @@ class Path:
         return self.classes[places]
 
     def score(self, X: Any, y: Any) -> Vector:
-        """Return the accuracy on rows at every C."""
+        """Return the accuracy, or R² of a regression, on rows at every C."""
+        if self.origin is not None:
+            from sklearn.metrics import r2_score
+
+            return np.array([r2_score(y, line) for line in self.predict(X)])
         return np.asarray((self.predict(X) == np.asarray(y)).mean(axis=1))
 
     def plot(self, X: Any = None, y: Any = None, *, row: int = 0) -> Any:
-        """Draw coefficients, gap and, on the rows given, accuracy over C; return the figure.
+        """Draw coefficients, gap and, on the rows given, `score` over C; return the figure.
 
         Parameters
         ----------
         X, y : optional
-            Rows and labels to show the accuracy on.
+            Rows and labels to show the score on.
         row : int, default=0
             The class whose coefficients to show.
         """
@@ -175,6 +183,7 @@ def path(
     Cs: Any = None,
     *,
     loss: str = "squared_hinge",
+    epsilon: float = 0.0,
     l1_ratio: float = 0.0,
     multi_class: str = "ovr",
     fit_intercept: bool | str = True,
@@ -197,12 +206,16 @@ def path(
     problem_or_X : array-like, sparse matrix or problem
         Examples; or a problem of any kind that can be rescaled, with its costs at C = 1.
     y : array-like of shape (n_samples,), optional
-        Labels, if examples are given.
+        Labels, or numbers to predict, if examples are given.
     Cs : array-like or int, optional
         Values of C, or how many from 1e-4 to 1e4; by default 2^-10, 2^-9, ..., 2^10. With
         ``l1_ratio`` an integer means as many from the smallest C that has a weight to 1000 times as
         much, in equal ratios, and the default is 100.
-    loss : {"squared_hinge", "hinge", "logistic"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "logistic", "epsilon_insensitive", \
+"squared_epsilon_insensitive"}, default="squared_hinge"
+        The last two are those of regression, see `LinearSVR`.
+    epsilon : float, default=0.0
+        Half-width of the tube of a regression.
     l1_ratio : float, default=0.0
         ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖²; above 0 it makes weights exactly zero.
     multi_class : {"ovr", "weston_watkins", "crammer_singer", "multinomial"}, default="ovr"
@@ -252,23 +265,18 @@ def path(
     check_positive("max_iter", max_iter)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-    classes, scaling = None, 0.0
+    classes, scaling, origin = None, 0.0, None
     if hasattr(problem_or_X, "rescaled"):
         problems = [problem_or_X]
+    elif y is None:
+        raise ValueError("a path over examples needs their labels y")
     else:
-        if y is None:
-            raise ValueError("a path over examples needs their labels y")
-        problems, classes, scaling = _problems(
-            problem_or_X,
-            y,
-            loss,
-            multi_class,
-            fit_intercept,
-            intercept_scaling,
-            class_weight,
-            sample_weight,
-            l1_ratio,
+        asked = Asked(
+            *(loss, epsilon, l1_ratio, multi_class),
+            *(fit_intercept, intercept_scaling, class_weight, sample_weight),
         )
+        problems, classes, scaling = asked.problems(problem_or_X, y)
+        origin = problems[0].origin if asked.regression else None
     values = _values_of(problems, Cs, values)
     interrupt = Interrupt()
 
@@ -286,8 +294,9 @@ def path(
     common = min(len(solutions) for solutions in found)
     rows = tuple(tuple(solutions[i][0] for solutions in found) for i in range(common))
     starting = np.array([sum(solutions[i][1] for solutions in found) for i in range(common)])
-    shift = problems[0].rows.shift if classes is not None else None
-    return Path(values[:common], rows, classes, scaling, starting, shift)
+    of_data = classes is not None or origin is not None
+    shift = problems[0].rows.shift if of_data else None
+    return Path(values[:common], rows, classes, scaling, starting, shift, origin)
 
 
 def _values_of(problems: Sequence[Any], Cs: Any, values: Vector) -> Vector:
@@ -316,43 +325,6 @@ def _along(
         if ended or effort.interrupt.requested:
             break
     return found
-
-
-def _problems(
-    X: Any,
-    y: Any,
-    loss: str,
-    multi_class: str,
-    fit_intercept: bool | str,
-    scaling: float,
-    class_weight: Any,
-    sample_weight: Any,
-    l1_ratio: float = 0.0,
-) -> tuple[list[Any], NDArray[Any], float]:
-    """Return the problems of examples at C = 1, the classes, and the constant feature's value."""
-    if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {loss!r}")
-    check_any_rule(multi_class, loss)
-    check_number("l1_ratio", l1_ratio, lambda v: 0.0 <= v <= 1.0, "between 0 and 1")
-    check_intercept(fit_intercept)
-    check_positive("intercept_scaling", scaling)
-    data = TrainingSet.of(
-        X,
-        y,
-        sample_weight,
-        class_weight=class_weight,
-        fit_intercept=fit_intercept,
-        intercept_scaling=float(scaling),
-    )
-    rule = rule_for(multi_class, data.classes.size)
-    if l1_ratio:
-        check_joint_penalty(rule, l1_ratio)
-        problems = [SparseProblem.of(data, p, LOSSES[loss], l1_ratio) for p in data.positives]
-        return problems, data.classes, data.scaling
-    if rule != "ovr":
-        return [joint_problem(data, rule)], data.classes, data.scaling
-    binary = [BinaryProblem.of(data, p, LOSSES[loss]) for p in data.positives]
-    return binary, data.classes, data.scaling
 
 
 def smallest_C(
@@ -393,8 +365,9 @@ def smallest_C(
     0.00458
     """
     check_number("l1_ratio", l1_ratio, lambda v: 0.0 < v <= 1.0, "above 0 and at most 1")
-    problems, _, _ = _problems(
-        *(X, y, loss, "ovr", fit_intercept),
-        *(intercept_scaling, class_weight, sample_weight, l1_ratio),
+    asked = Asked(
+        *(loss, 0.0, l1_ratio, "ovr"),
+        *(fit_intercept, intercept_scaling, class_weight, sample_weight),
     )
+    problems, _, _ = asked.problems(X, y)
     return float(min(problem.smallest_factor() for problem in problems))
