@@ -62,6 +62,51 @@ def test_oracles_find_the_worst_output(model: Any, outputs: Any) -> None:
         assert values[found] == pytest.approx(max(values.values()))
 
 
+@pytest.mark.parametrize("solver", ["bmrm_qp", "pragam"])
+@pytest.mark.parametrize(
+    ("model", "outputs"),
+    [
+        (MulticlassModel(3), Y),
+        (OrdinalModel(3), Y),
+        (TaxonomyModel([-1, 0, 0, 2, 2], [1, 3, 4]), Y),
+        (MultilabelModel(2), [(int(y > 0), int(y > 1)) for y in Y]),
+        (MultilabelModel(2, pairs=True), [(int(y > 0), int(y > 1)) for y in Y]),
+    ],
+)
+def test_solvers_agree(solver: str, model: Any, outputs: Any) -> None:
+    weight = np.linspace(0.0, 2.0, len(Y))  # one example does not count
+    best = StructuredSVC(model, C=0.01, tol=1e-4).fit(X, outputs, weight)
+    svc = StructuredSVC(model, C=0.01, tol=1e-3, solver=solver, max_iter=5000)
+    svc.fit(X, outputs, weight)
+    assert svc.status_ == ["converged"]
+    assert svc.solver_ == solver
+    assert svc.certificate_.dual <= best.certificate_.primal * (1 + 1e-12)
+    assert best.certificate_.dual <= svc.certificate_.primal * (1 + 1e-12)
+    assert svc.certificate_.primal <= best.certificate_.primal * (1 + 1.1e-3)
+
+
+def test_bundles_of_chains() -> None:
+    random = np.random.default_rng(0)
+    y = [tuple(np.cumsum(random.random(5) < 0.4) % 3) for _ in range(10)]
+    rows = [np.eye(3)[list(labels)] + random.normal(size=(5, 3)) for labels in y]
+    general = StructuredSVC(ChainModel(3), C=0.1, solver="bmrm_qp").fit(rows, y)
+    chain = SequenceSVC(0.1, boundaries=False, tol=1e-5).fit(rows, y)
+    assert general.certificate_.primal == pytest.approx(chain.certificate_.primal, rel=1e-3)
+    with pytest.raises(ValueError, match="needs a model with outputs"):
+        StructuredSVC(ChainModel(3), solver="pragam").fit(rows, y)
+
+
+def test_outputs_must_hold_the_right_one() -> None:
+    class Short(MulticlassModel):
+        def outputs(self, x: Any) -> range:
+            return range(2)
+
+    with pytest.raises(ValueError, match="lack its own output"):
+        StructuredSVC(Short(3), solver="pragam").fit(X, Y)
+    with pytest.raises(ValueError, match="16 labels"):
+        StructuredSVC(MultilabelModel(17), solver="pragam").fit([[1.0]], [(0,) * 17])
+
+
 def test_taxonomy_costs() -> None:
     model = TaxonomyModel([-1, 0, 0, 2, 2], [1, 3, 4])
     assert model.cost.tolist() == [[0.0, 1.0, 1.0], [2.0, 0.0, 1.0], [2.0, 1.0, 0.0]]

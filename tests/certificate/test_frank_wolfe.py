@@ -51,7 +51,7 @@ def test_reaches_the_optimum(name: str, rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", sorted(MULTICLASS))
+@pytest.mark.parametrize("name", [*sorted(MULTICLASS), "pragam"])
 @pytest.mark.parametrize("form", ["dense-float64", "csr-float32-int32"])
 def test_linear_problems(name: str, rule: str, form: str) -> None:
     """The same answer as the exact block steps, from rows of data and without K."""

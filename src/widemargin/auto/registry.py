@@ -127,11 +127,14 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "bmrm_qp": {
         "binary": "published.bmrm:BMRMQuadraticProgram",
         "sequence": "published.sequence_bmrm:SequenceBMRM",
+        "structured": "published.structured_bmrm:StructuredBMRM",
     },
     "bmrm_ls": {"binary": "published.bmrm:BMRMLineSearch"},
     "pragam": {
         "binary": "published.pragam:Pragam",
+        "multiclass": "published.multiclass_pragam:MulticlassPragam",
         "sequence": "published.sequence_pragam:SequencePragam",
+        "structured": "published.structured_pragam:StructuredPragam",
     },
     "pegasos": {"binary": "published.pegasos:Pegasos"},
     "pegasos_n": {"binary": "published.pegasos:PegasosBatch"},

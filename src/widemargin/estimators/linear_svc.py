@@ -65,7 +65,7 @@ class LinearSVC(LinearClassifier):
         "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". Joint multiclass
         problems: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
         "frank_wolfe", "corrective_frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe",
-        "away_frank_wolfe", "pairwise_frank_wolfe".
+        "away_frank_wolfe", "pairwise_frank_wolfe", "pragam".
     max_iter : int, default=1000
         Maximum number of sweeps or steps.
     time_limit : float, optional

@@ -29,6 +29,10 @@ class MulticlassModel:
         self.classes = classes
         self.cost = 1.0 - np.eye(classes) if cost is None else np.asarray(cost, dtype=np.float64)
 
+    def outputs(self, x: Any) -> range:
+        """Return all classes."""
+        return range(self.classes)
+
     def features(self, x: Any, y: Any) -> Vector:
         """Return x at the place of class y."""
         out = np.zeros((self.classes, len(x)))
@@ -101,17 +105,21 @@ class MultilabelModel:
     labels : int
     pairs : bool, default=False
         Whether pairs of labels that are both set have weights. The oracle then tries all 2^labels
-        outputs, for at most 16 labels.
+        outputs, for at most 16 labels. So does ``solver="pragam"``, with and without pairs.
     """
 
     exact = True
 
     def __init__(self, labels: int, pairs: bool = False) -> None:
-        if pairs and labels > 16:
-            raise ValueError("pairs of labels are for 16 labels at most: all outputs are tried")
         self.labels, self.pairs = labels, pairs
         self.upper = np.triu_indices(labels, 1)
-        self.all = np.array(list(product((0, 1), repeat=labels))) if pairs else None
+        self.all = np.array(self.outputs(None)) if pairs else None
+
+    def outputs(self, x: Any) -> list[tuple[int, ...]]:
+        """Return all combinations of labels."""
+        if self.labels > 16:
+            raise ValueError("all outputs are tried, for 16 labels at most")
+        return list(product((0, 1), repeat=self.labels))
 
     def features(self, x: Any, y: Any) -> Vector:
         """Return x at the place of every label that is set, and the pairs that are."""

@@ -39,12 +39,14 @@ class StructuredSVC(CertifiedClassifier):
         ``oracle(x, y, w)``, the output that maximises ``loss(y, ·) + w·features(x, ·)``, without
         the loss if y is None; and ``exact``, whether the oracle always finds it. Shipped:
         `MulticlassModel`, `OrdinalModel`, `TaxonomyModel`, `MultilabelModel` and `ChainModel` in
-        ``widemargin.estimators.structured_models``.
+        ``widemargin.estimators.structured_models``. ``solver="pragam"`` needs ``outputs(x)`` as
+        well, the list of all outputs.
     C : float, default=1.0
         Weight of the losses in the objective.
     tol : float, default=1e-3
         Relative duality gap, (P − D)/P, at which training stops.
-    solver : {"auto", "cached_frank_wolfe"}, default="auto"
+    solver : {"auto", "cached_frank_wolfe", "bmrm_qp", "pragam"}, default="auto"
+        The default is "cached_frank_wolfe"; the others are for comparison.
     max_iter : int, default=1000
         Maximum number of passes.
     time_limit : float, optional

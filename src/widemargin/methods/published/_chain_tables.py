@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
 from widemargin.projections.chain import project_chain
 
@@ -104,7 +105,7 @@ class ChainTables:
             out[d + k + 1, :k] = change[problem.first[1:] - 1].sum(axis=0)
         return out, linear
 
-    def scores(self, weights: Matrix) -> Tables:
+    def slopes(self, weights: Matrix) -> Tables:
         """Return the derivative of Σ c_i ⟨Δ_i, ν_i⟩ + ⟨w, Σ c_i f_i(μ_i)⟩ by the tables."""
         problem, k = self.problem, self.problem.classes
         d = problem.rows.weights
@@ -128,6 +129,19 @@ class ChainTables:
             out[begin:end] = project_chain(tables[begin:end])
             self.problem.rows.checkpoint()
         return out
+
+    def primal(self, weights: Matrix, slopes: Tables) -> float:
+        """Return P(w), the losses by dynamic programming."""
+        _, excess, _ = self.problem.best_labelings(weights)
+        return 0.5 * float(np.vdot(weights, weights)) + float(self.problem.cost @ excess)
+
+    def point(self, weights: Matrix, tables: Tables) -> Point:
+        """Return weights and tables as a point."""
+        return Point(weights, None, self.labelings(tables))
+
+    def active(self, tables: Tables) -> int:
+        """Return the number of sentences."""
+        return self.problem.count
 
     def labelings(self, tables: Tables) -> Labelings:
         """Return labelings with shares that have these marginals: paths of a flow.
