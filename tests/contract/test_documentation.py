@@ -253,6 +253,18 @@ def test_links_between_pages_have_targets() -> None:
             )
 
 
+def test_every_page_starts_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``python docs/_extensions/page_table.py`` prints them."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    found = list(importlib.import_module("page_table").pages())
+    assert {"docs/index.md", "docs/guide/robust.md", "docs/api/index.rst"} <= {
+        p for p, _, _ in found
+    }
+    for page, title, sentence in found:
+        assert title, f"{page} has no title"
+        assert re.search(r"\w{2,}.*[.:?!]$", sentence), f"{page} starts with {sentence!r}"
+
+
 def test_tables_of_arguments_are_those_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a change: ``python docs/_extensions/argument_tables.py``."""
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
