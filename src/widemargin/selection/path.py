@@ -265,18 +265,14 @@ def path(
     check_positive("max_iter", max_iter)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-    classes, scaling, origin = None, 0.0, None
-    if hasattr(problem_or_X, "rescaled"):
-        problems = [problem_or_X]
-    elif y is None:
-        raise ValueError("a path over examples needs their labels y")
-    else:
-        asked = Asked(
-            *(loss, epsilon, l1_ratio, multi_class),
-            *(fit_intercept, intercept_scaling, class_weight, sample_weight),
-        )
-        problems, classes, scaling = asked.problems(problem_or_X, y)
-        origin = problems[0].origin if asked.regression else None
+    asked = Asked(
+        *(loss, epsilon, l1_ratio, multi_class),
+        *(fit_intercept, intercept_scaling, class_weight, sample_weight),
+    )
+    given = hasattr(problem_or_X, "rescaled")
+    problems, classes, scaling, origin = (
+        ([problem_or_X], None, 0.0, None) if given else asked.stated(problem_or_X, y)
+    )
     values = _values_of(problems, Cs, values)
     interrupt = Interrupt()
 
@@ -294,8 +290,7 @@ def path(
     common = min(len(solutions) for solutions in found)
     rows = tuple(tuple(solutions[i][0] for solutions in found) for i in range(common))
     starting = np.array([sum(solutions[i][1] for solutions in found) for i in range(common)])
-    of_data = classes is not None or origin is not None
-    shift = problems[0].rows.shift if of_data else None
+    shift = None if given else problems[0].rows.shift
     return Path(values[:common], rows, classes, scaling, starting, shift, origin)
 
 

@@ -39,6 +39,13 @@ class Asked:
         """Whether the loss is one of numbers."""
         return self.loss in SQUARED
 
+    def stated(self, X: Any, y: Any) -> tuple[list[Any], Any, float, float | None]:
+        """Return what `problems` does, and what was subtracted from the targets of a regression."""
+        if y is None:
+            raise ValueError("a path over examples needs their labels y")
+        found = self.problems(X, y)
+        return *found, found[0][0].origin if self.regression else None
+
     def problems(self, X: Any, y: Any) -> tuple[list[Any], Any, float]:
         """Return the problems at C = 1, the classes if any, and the constant feature's value."""
         if not self.regression and self.loss not in LOSSES:
