@@ -11,6 +11,10 @@ end after ``--limit`` seconds; short fits are repeated, taking turns with widema
 median counts. Results go to benchmarks/results/multinomial.csv, cell by cell; cells that are there
 already are kept, unless ``--again`` is given; ``--keep-rivals`` measures them anew with the fastest
 rival and its tolerance as they are on record. ``--summary`` prints them without measuring.
+
+Every fit of a rival is kept in multinomial_rivals.csv as well, so that a measurement goes on where
+it was ended; ``--seconds`` ends one. A rival stops as soon as it is slower than another one that
+reached the same target.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from scipy.special import logsumexp
 from .multiclass_data import FILES, load
 
 RESULTS = Path(__file__).parent / "results" / "multinomial.csv"
+RIVALS = RESULTS.with_name("multinomial_rivals.csv")
 TARGETS = (1e-3, 1e-6)
 SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "saga")
 LADDER = tuple(10.0 ** (-0.5 * step) for step in range(1, 19))
@@ -40,6 +45,7 @@ FIELDS = (
     *("data", "C", "target", "widemargin", "solver", "rival", "rival_seconds", "tol", "reached"),
     *("ratio", "suboptimality"),
 )
+RIVAL_FIELDS = ("data", "C", "solver", "tol", "seconds", "objective", "limit")
 FILES.update(pendigits="pendigits", covtype="covtype")
 
 
@@ -119,17 +125,81 @@ def serves(solver: str, X: Any, y: np.ndarray) -> bool:
     return solver != "newton-cholesky" or X.shape[1] * (y.max() + 1) <= LARGEST_HESSIAN
 
 
+class OutOfTimeError(Exception):
+    """No further fit of a rival may begin."""
+
+
+class Rivals:
+    """Fits of rivals at one cell, kept from one call to the next."""
+
+    def __init__(self, name: str, C: float, limit: float, deadline: float) -> None:
+        self.name, self.C, self.limit, self.deadline = name, C, limit, deadline
+
+    def kept(self) -> dict[tuple[str, float], tuple[float, float, float]]:
+        """Return seconds, objective and limit of each fit so far."""
+        if not RIVALS.exists():
+            return {}
+        with RIVALS.open(newline="") as file:
+            return {
+                (row["solver"], float(row["tol"])): (
+                    float(row["seconds"]),
+                    float(row["objective"]),
+                    float(row["limit"]),
+                )
+                for row in csv.DictReader(file)
+                if row["data"] == self.name and float(row["C"]) == self.C
+            }
+
+    def fit(
+        self, X: Any, y: np.ndarray, solver: str, tol: float, useful: float
+    ) -> tuple[float, float]:
+        """Return CPU seconds and objective of a fit, which is ended once it is not `useful`."""
+        limit = float(np.ceil(min(self.limit, useful)))
+        before = self.kept().get((solver, tol))
+        if before is not None and (np.isfinite(before[1]) or before[2] >= limit):
+            return before[:2]
+        if time.perf_counter() > self.deadline:
+            raise OutOfTimeError
+        seconds, value = rival(X, y, self.C, solver, tol, limit)
+        self._write(solver, tol, seconds, value, limit)
+        return seconds, value
+
+    def optimum(self, X: Any, y: np.ndarray) -> float:
+        """Return P*, from below, by a certificate of widemargin at 1e-9."""
+        before = self.kept().get(("widemargin", 1e-9))
+        if before is not None:
+            return before[1]
+        exact = ours(self.C, 1e-9)
+        seconds = timed(exact, X, y)
+        best = float(exact.certificate_.dual)
+        self._write("widemargin", 1e-9, seconds, best, np.inf)
+        return best
+
+    def _write(self, solver: str, tol: float, seconds: float, value: float, limit: float) -> None:
+        fresh = not RIVALS.exists()
+        with RIVALS.open("a", newline="") as file:
+            writer = csv.writer(file)
+            if fresh:
+                writer.writerow(RIVAL_FIELDS)
+            writer.writerow((self.name, self.C, solver, tol, round(seconds, 5), value, limit))
+
+
 def reached(
-    X: Any, y: np.ndarray, C: float, solver: str, best: float, limit: float
+    X: Any, y: np.ndarray, solver: str, best: float, rivals: Rivals, fastest: dict[float, float]
 ) -> dict[float, tuple[float, float, bool]]:
-    """Return for each target the seconds and the loosest tolerance that reaches it."""
+    """Return for each target the seconds and the loosest tolerance that reaches it.
+
+    `fastest` has the seconds of the fastest rival so far, and is brought up to date.
+    """
     found: dict[float, tuple[float, float, bool]] = {}
     seconds, tol = 0.0, LADDER[0]
     for tol in LADDER:
-        seconds, value = rival(X, y, C, solver, tol, limit)
+        useful = max(fastest[target] for target in TARGETS if target not in found)
+        seconds, value = rivals.fit(X, y, solver, tol, useful)
         for target in TARGETS:
             if value - best <= target * best and target not in found:
                 found[target] = (seconds, tol, True)
+                fastest[target] = min(fastest[target], seconds)
         if len(found) == len(TARGETS) or not np.isfinite(value):
             break
     return {target: found.get(target, (seconds, tol, False)) for target in TARGETS}
@@ -152,16 +222,16 @@ def cell(
     C: float,
     solvers: list[str],
     limit: float,
+    deadline: float,
     before: list[dict[str, Any]] | None = None,
 ) -> list[dict[str, Any]]:
     """Measure one data set at one C, against all solvers or those on record."""
-    exact = ours(C, 1e-9)
-    timed(exact, X, y)
-    best = exact.certificate_.dual
+    rivals, fastest_so_far = Rivals(name, C, limit, deadline), dict.fromkeys(TARGETS, limit)
+    best = rivals.optimum(X, y)
     found = on_record(before or [])
     if not found:
         served = [solver for solver in solvers if serves(solver, X, y)]
-        found = {solver: reached(X, y, C, solver, best, limit) for solver in served}
+        found = {solver: reached(X, y, solver, best, rivals, fastest_so_far) for solver in served}
     rows = []
     for target in TARGETS:
         model = ours(C, target)
@@ -226,6 +296,7 @@ def main() -> None:
     parser.add_argument("--C", nargs="+", type=float, default=[0.1, 1.0, 10.0])
     parser.add_argument("--solvers", nargs="+", default=list(SOLVERS), choices=SOLVERS)
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of a rival's fit")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no fit after these")
     parser.add_argument("--again", action="store_true", help="measure cells that are there already")
     parser.add_argument(
         "--keep-rivals", action="store_true", help="measure with the rivals on record"
@@ -233,6 +304,7 @@ def main() -> None:
     parser.add_argument("--summary", action="store_true", help="only print the results")
     options = parser.parse_args()
     rows = kept()
+    deadline = time.perf_counter() + options.seconds
     for name in [] if options.summary else options.data:
         X, y = read(name)
         for C in options.C:
@@ -240,7 +312,11 @@ def main() -> None:
             if same and not (options.again or options.keep_rivals):
                 continue
             before = same if same and options.keep_rivals else None
-            fresh = cell(name, X, y, C, options.solvers, options.limit, before)
+            try:
+                fresh = cell(name, X, y, C, options.solvers, options.limit, deadline, before=before)
+            except OutOfTimeError:
+                print(f"{name} C = {C:g} is not finished; call again to go on")
+                return
             rows = [row for row in kept() if row["data"] != name or float(row["C"]) != C] + fresh
             write(rows)
     summary(kept())

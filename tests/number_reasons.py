@@ -38,6 +38,18 @@ REASONS: dict[str, dict[str, str]] = {
         ("_DAMPING", "_DEPTH", "_ROUNDS", "_SWEEPS"),
         "relative to rounding, a depth as published, and bounds that keep loops finite",
     ),
+    "methods/newton/sparse_multinomial.py": {
+        "_STEPS": "steps before others change the losses",
+        "_DEPTH": "a depth as published",
+        "_ROUNDING": "unit roundoffs",
+        "_INNER": "a share of a violation",
+    },
+    "methods/newton/_joint_support.py": {
+        "_HALVINGS": "a bound that keeps the loop finite",
+        "_INNER": "a share of a violation",
+        "_SPARE": "a bound on the growth of a working set",
+    },
+    "problems/rules.py": {"NEVER": "its exponential is zero"},
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
     "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},
     "auto/prices.py": {"_UNSURE": "two standard deviations of a guessed price"},
@@ -308,7 +320,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_ALIGNMENT": "the bytes of a format",
     },
     "problems/formula_loss.py": {"_FARTHEST": "a bound that keeps the loop finite"},
-    "problems/multinomial.py": {
+    "problems/softmax.py": {
         "_MOST_ROUNDS": "a bound that keeps the loop finite",
         "_FAR": "a bound on a change of logarithms",
     },

@@ -137,12 +137,10 @@ def test_warm_start_needs_no_step():
 
 
 def test_refusals():
-    """The hinge has no second derivatives, multinomial models no 1-norm; each says what to use."""
+    """The hinge has no second derivatives; each says what to use."""
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="the 1-norm needs a smooth loss, which 'hinge' is not"):
         LinearSVC("hinge", penalty="l1").fit(X, y)
-    with pytest.raises(ValueError, match="use multi_class='ovr'"):
-        LogisticRegression(l1_ratio=1.0).fit(X, y)
     with pytest.raises(ValueError, match="l1_ratio must be specified"):
         LinearSVC(penalty="elasticnet").fit(X[:100], y[:100])
     with pytest.raises(ValueError, match="l1_ratio must be a number between 0 and 1"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -64,7 +66,13 @@ def test_the_spelling_of_liblinear(run):
     for kind, name in ((5, "L1R_L2LOSS_SVC"), (6, "L1R_LR"), (11, "L2R_L2LOSS_SVR")):
         assert run("train", "--liblinear", "-s", kind, "cancer.svm", "other.model")[0] == 0
         assert load_liblinear("other.model").solver == name
-    assert run("train", "--liblinear", "-C", "-v", 3, "cancer.svm", "found.model", "-q")[0] == 0
+    # A search prints what it has found, and writes no model, as LIBLINEAR.
+    words = ("-v", 3, "cancer.svm", "found.model")
+    for more in ((), ("-C",), ("-s", 11)):
+        code, out, _ = run("train", "--liblinear", *more, *words)
+        assert code == 0
+        assert not Path("found.model").exists()
+        assert ("Cross Validation Accuracy = 9" in out) == ("-s" not in more)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ newton            bounds on the coefficients  the loss has second derivatives
 proximal_newton   bounds on the coefficients  it has not
 proximal_newton   sparse weights              working sets are small: their matrix is formed
 primal_cd         sparse weights              working sets are large; also squared hinge, logistic
+the same two      sparse and multinomial      a class after the other, then all at once
 dual_of_dual      squared hinge, kernels      first-order steps with a linear rate are wanted
 bmrm_qp, bmrm_ls  every loss                  comparison: bundle methods
 pragam            hinge, sequences            comparison: the excessive gap technique, 1/k²
@@ -72,10 +73,12 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "primal_cd": {
         "binary": "coordinate.columns:PrimalCD",
         "sparse_weights": "coordinate.columns:SparsePrimalCD",
+        "sparse_multinomial": "newton.sparse_multinomial:SparseMultinomialCD",
     },
     "proximal_newton": {
         "binary": "newton.proximal_newton:ProximalNewton",
         "sparse_weights": "newton.sparse_weights:SparseProximalNewton",
+        "sparse_multinomial": "newton.sparse_multinomial:SparseMultinomialNewton",
         "regression": "newton.proximal_newton:ProximalNewton",
         "one_class": "newton.proximal_newton:ProximalNewton",
         "bounded": "newton.bounded:BoundedProximalNewton",
@@ -167,6 +170,7 @@ POLICIES = {
     "multiclass": "multiclass:MulticlassPolicy",
     "unpenalised": "unpenalised:UnpenalisedPolicy",
     "sparse_weights": "sparse_weights:SparsePolicy",
+    "sparse_multinomial": "sparse_weights:SparsePolicy",
     "multinomial": "multinomial:MultinomialPolicy",
     "sequence": "sequence:SequencePolicy",
     "structured": "sequence:SequencePolicy",

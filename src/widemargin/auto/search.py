@@ -47,6 +47,8 @@ class SearchShape:
         Whether the folds share their rows; a transformer within each fold gives it its own.
     elsewhere : bool
         Whether the rows are not in memory.
+    whole : bool
+        Whether every fold trains all weight vectors; a fold may lack a class.
     """
 
     size: Size
@@ -59,6 +61,7 @@ class SearchShape:
     certified: bool = False
     shared: bool = True
     elsewhere: bool = False
+    whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Accuracy:
 
 def engine(shape: SearchShape, solver: str) -> Decision:
     """Decide how the problems of all folds and classes are solved at one C."""
-    if shape.lanes and not shape.joint and not shape.elsewhere:
+    if shape.lanes and shape.whole and not shape.joint and not shape.elsewhere:
         few = shape.size.weights <= MACHINE.largest_averaged
         together = solver == "newton" or (solver == "auto" and few)
         if together and shape.shared:
@@ -100,10 +103,18 @@ def _lanes_of_classes(shape: SearchShape) -> bool:
     return several and not shape.free_intercept and not shape.certified
 
 
+def small(shape: SearchShape) -> bool:
+    """Whether digits cost nothing: folds are solved closely, and the final fit begins anew.
+
+    It is then the fit of the estimator at that C, bit by bit.
+    """
+    together = max(2, shape.lines) if shape.joint else 1
+    return shape.size.values * together <= MACHINE.small_problem
+
+
 def accuracy(shape: SearchShape, tol: float) -> Accuracy:
     """Decide how exactly folds are solved in a search with this tolerance."""
-    together = max(2, shape.lines) if shape.joint else 1
-    if shape.size.values * together <= MACHINE.small_problem:
+    if small(shape):
         return Accuracy(min(SOLVED_TO * tol, _SMALL_TOL))
     if not shape.counted or shape.certified:
         return Accuracy(SOLVED_TO * tol)

@@ -16,6 +16,7 @@ from widemargin.auto import cause
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.data.work import Size, factor
+from widemargin.problems.sparse_multinomial import SparseMultinomialProblem
 from widemargin.problems.sparse_weights import SparseProblem
 
 MATRIX, SWEEPS = "proximal_newton", "primal_cd"
@@ -28,22 +29,27 @@ _MOST_LEGS = 12
 class SparseShape:
     """A problem with sparse weights as the policy sees it: counts, and the columns to start with.
 
-    `first` are those of the first working set, all of them where they are few.
+    `first` are those of the first working set, all of them where they are few; `classes` take such
+    steps in turn.
     """
 
     size: Size
     first: int
     tol: float
+    classes: int = 1
 
 
 class SparsePolicy:
     """Proximal Newton while working sets are small, coordinate descent on columns beyond."""
 
-    def shape_of(self, problem: SparseProblem, tol: float, warm: bool) -> SparseShape:
+    def shape_of(
+        self, problem: SparseProblem | SparseMultinomialProblem, tol: float, warm: bool
+    ) -> SparseShape:
         """Read the counts off a problem."""
         size = problem.rows.size
         few = size.weights <= 4 * MACHINE.first_columns
-        return SparseShape(size, size.weights if few else MACHINE.first_columns, tol)
+        classes = problem.classes if isinstance(problem, SparseMultinomialProblem) else 1
+        return SparseShape(size, size.weights if few else MACHINE.first_columns, tol, classes)
 
     def first(self, shape: SparseShape, follows: str) -> Decision:
         """Begin with the cheaper method by price, or with what worked at a smaller C."""
@@ -73,7 +79,7 @@ def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
     if leg.method == MATRIX and columns > MACHINE.largest_factorised:
         return True
     other = SWEEPS if leg.method == MATRIX else MATRIX
-    return leg.work > 2.0 ** len(legs) * price(other, shape.size, columns)
+    return leg.work > 2.0 ** len(legs) * shape.classes * price(other, shape.size, columns)
 
 
 def price(method: str, size: Size, columns: int) -> float:

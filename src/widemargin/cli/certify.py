@@ -218,7 +218,7 @@ def problems_of(
     w, b = join_intercept(coef, model.intercept, data.scaling, data.rows.shift)
     rule = rule_for(model.multi_class, model.classes.size)
     if rule != "ovr":
-        return [(joint_problem(data, rule), both_classes(w), both_classes(b))]
+        return [(joint_problem(data, rule, model.l1_ratio), both_classes(w), both_classes(b))]
     loss = LOSS_OF_NAME[model.loss]
 
     def one(positive: int) -> Any:
@@ -250,7 +250,7 @@ def exactly(
             primal = binary.primal(coef[place], float(b[place])).upper
             dual = binary.dual(finding.alpha, primal).value.lower
         else:
-            joint = exact_joint(data, rule)
+            joint = exact_joint(data, rule, model.l1_ratio)
             primal = joint.primal(both_classes(coef), both_classes(b)).upper
             dual = joint.dual(finding.alpha, primal).value.lower
         certificate = Certificate(float_above(primal), float_below(dual))

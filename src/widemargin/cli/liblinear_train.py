@@ -58,6 +58,8 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     ours += _penalty(given.get("s", "1"), search)
     if "C" not in given:
         ours += ["--Cs" if search else "-C", given.get("c", "1")]
+    # LIBLINEAR prints what it has found, and writes no model.
+    ours += ["--no-model"] * search
     if "v" in given:
         ours += ["--folds", given["v"]]
     return ours + _class_weight(given) + ["--quiet"] * ("q" in given), _notes(given)
@@ -81,6 +83,7 @@ def _regression(given: dict[str, str], files: list[str]) -> list[str]:
         ours += ["--Cs" if search else "-C", given.get("c", "1")]
     if search:
         ours += ["--folds", given.get("v", "5"), "--scoring", "neg_mean_squared_error"]
+        ours += ["--no-model"]
     return ours + ["--quiet"] * ("q" in given)
 
 

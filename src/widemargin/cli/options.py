@@ -118,6 +118,11 @@ def add_stopping_options(
     add("--time-limit", limit, f"time limit {limit_help}", **SECONDS)
 
 
+def add_no_model(add: Adder) -> None:
+    """Add the option of a search that only looks."""
+    add("--no-model", False, "only show what the search finds", action="store_true")
+
+
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading a data file."""
     add = adder(parser.add_argument_group("reading data"))

@@ -21,6 +21,7 @@ from widemargin.cli.options import (
     NUMBER,
     add_bounds,
     add_data_options,
+    add_no_model,
     add_output_options,
     add_stopping_options,
     adder,
@@ -86,6 +87,7 @@ def add_to(commands: Any) -> None:
             add("--Cs", None, values, type=positive_numbers, metavar="C,...")
             add("--folds", 5, "number of folds", **COUNT)
             add("--scoring", "r2", "a scorer of scikit-learn", metavar="NAME")
+            add_no_model(add)
         else:
             add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
             add_bounds(add)
@@ -118,15 +120,18 @@ def train(options: argparse.Namespace) -> int:
     estimator = _estimator(options)
     estimator._check_arguments()
     path = options.model or os.path.basename(options.data) + ".model"
-    check_writable(path)
+    writes = not getattr(options, "no_model", False)
+    if writes:
+        check_writable(path)
     data = read_data(options.data, options)
     check_numbers(data, options.data)
     seconds = fit(output, options, estimator, data)
     model = score_model_of(estimator)
     if data.feature_names is not None:
         model = replace(model, feature_names=tuple(data.feature_names))
-    write_model(model, path, options.format)
-    _report(output, options, estimator, data, path, seconds)
+    if writes:
+        write_model(model, path, options.format)
+    _report(output, options, estimator, data, path if writes else None, seconds)
     return 0 if model.status == "converged" else 1
 
 
@@ -190,7 +195,7 @@ def _report(
     options: argparse.Namespace,
     estimator: Any,
     data: Data,
-    path: str,
+    path: str | None,
     seconds: float,
 ) -> None:
     certificate, status = estimator.certificate_, estimator.status_[0]
@@ -211,7 +216,7 @@ def _report(
             *((f"training {name.replace('_', ' ')}", f"{v:.6g}") for name, v in errors.items()),
             ("seconds reading", f"{data.seconds:.3f}"),
             ("seconds training", f"{seconds:.3f}"),
-            ("model", f"{path} ({options.format})"),
+            ("model", "none written" if path is None else f"{path} ({options.format})"),
         ],
         text_columns=2,
     )

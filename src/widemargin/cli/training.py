@@ -64,7 +64,7 @@ def check_problem(options: argparse.Namespace) -> None:
 
     ratio = l1_ratio_of(getattr(options, "penalty", "l2"), getattr(options, "l1_ratio", None))
     if options.multi_class is None:
-        options.multi_class = "ovr" if ratio else default_rule(options.loss)
+        options.multi_class = default_rule(options.loss)
     needed = loss_of_rule(options.multi_class)
     if needed is not None and options.loss != needed:
         raise ValueError(f"--multi-class {options.multi_class} needs --loss {needed}")
@@ -72,11 +72,11 @@ def check_problem(options: argparse.Namespace) -> None:
         raise ValueError("--intercept-scaling needs --intercept penalised")
     # Three examples are enough to ask a solver whether it supports loss, rule and intercept.
     small = TrainingSet.of(np.eye(3), np.arange(3), fit_intercept=INTERCEPTS[options.intercept])
-    if ratio:
-        check_joint_penalty(options.multi_class, ratio)
-        problem: Any = SparseProblem.of(small, 0, LOSSES[options.loss], ratio)
-    elif options.multi_class != "ovr":
-        problem = joint_problem(small, options.multi_class)
+    check_joint_penalty(options.multi_class, ratio)
+    if options.multi_class != "ovr":
+        problem: Any = joint_problem(small, options.multi_class, ratio)
+    elif ratio:
+        problem = SparseProblem.of(small, 0, LOSSES[options.loss], ratio)
     else:
         problem = BinaryProblem.of(small, 0, LOSSES[options.loss])
     if getattr(options, "positive", False) or getattr(options, "coef_bounds", None) is not None:
@@ -105,7 +105,8 @@ def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
 
     # By default the name that LIBLINEAR's train would choose.
     path = options.model or os.path.basename(options.data) + ".model"
-    check_writable(path)
+    if not getattr(options, "no_model", False):
+        check_writable(path)
     data = read_data(options.data, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels to train on")
@@ -167,5 +168,6 @@ def fit_and_write(
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
     model = model_of(estimator)
-    write_model(model, path, options.format)
+    if not getattr(options, "no_model", False):
+        write_model(model, path, options.format)
     return model, seconds

@@ -20,6 +20,7 @@ from widemargin.cli.options import (
     JOINT_RULES,
     NUMBER,
     add_disk_options,
+    add_no_model,
     add_problem_options,
     adder,
     positive_numbers,
@@ -83,6 +84,7 @@ def add_to(commands: Any) -> None:
     )
     add("--probability", None, probability, choices=CALIBRATIONS)
     add = adder(parser)
+    add_no_model(add)
     add("--png", None, "also write the plot as a PNG file", metavar="FILE")
     add("--html", None, "also write table and plot as an HTML page", metavar="FILE")
     add_run_options(
@@ -286,7 +288,10 @@ def _report(
     score = options.scoring or "accuracy"
     output.table(("C", score, "std", "gap", "seconds", ""), _rows(estimator), bars=True)
     output.text(_summary(estimator, score))
-    output.text(f"model {path} ({options.format}), {seconds:.3f} s in all")
+    if options.no_model and options.format == "liblinear" and options.scoring is None:
+        output.text(f"Cross Validation Accuracy = {100.0 * estimator.best_score_:g}%")
+    where = "no model written" if options.no_model else f"model {path} ({options.format})"
+    output.text(f"{where}, {seconds:.3f} s in all")
     if any(status != "converged" for status in estimator.status_):
         output.note(f"the tolerance was not reached at C = {estimator.C:g}")
     if _cut_short(estimator):
@@ -295,7 +300,7 @@ def _report(
         output.note("the choice could not be certified")
     output.result(
         *("data", "format", "loss", "multi_class", "intercept", "tol"),
-        model=path,
+        model=None if options.no_model else path,
         rows=data.X.shape[0],
         features=data.X.shape[1],
         classes=estimator.classes_.tolist(),

@@ -53,6 +53,8 @@ class TrainingSet:
         Whether there is an intercept that is not penalised.
     scaling : float
         Value of the constant feature behind a penalised intercept; 0 if there is none.
+    left_out : int
+        How many classes the data had that are not among `classes`, see `of_present`.
     """
 
     X: Any
@@ -65,6 +67,7 @@ class TrainingSet:
     class_weight: Any
     free_intercept: bool
     scaling: float
+    left_out: int = 0
 
     @classmethod
     def of(
@@ -82,6 +85,7 @@ class TrainingSet:
         threads: int = 1,
         joint: bool = False,
         folds: int = 0,
+        every_class: bool = True,
     ) -> TrainingSet:
         """Check examples and labels, and work out the costs.
 
@@ -99,6 +103,8 @@ class TrainingSet:
             Whether three or more classes are trained at once, with numbers for each of them.
         folds : int
             Of a cross-validation, whose problems have numbers for the examples at the same time.
+        every_class : bool
+            Whether every class, and not only two of them, must have an example with a weight.
         """
         if isinstance(X, Elsewhere):
             free = bool(fit_intercept) and not isinstance(fit_intercept, str)
@@ -112,7 +118,7 @@ class TrainingSet:
         classes, codes = encode_labels(y) if given is None else (given, _places(y, given))
         cost = _costs(C, classes, codes, class_weight, weight)
         if given is None and not (weight is None and class_weight is None):
-            _check_every_class(classes, codes, cost)
+            _check_every_class(classes, codes, cost, every_class)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
         if scaling:
             rows = rows.with_constant(scaling)
@@ -124,6 +130,24 @@ class TrainingSet:
     def in_blocks(self, threads: int) -> TrainingSet:
         """Return the same examples, their rows in blocks that so many threads work on."""
         return replace(self, rows=BlockedRows.in_memory(self.rows, Threads(threads)))
+
+    @property
+    def present(self) -> NDArray[np.intp]:
+        """Places of the classes that have an example with a cost above zero."""
+        return np.flatnonzero(np.bincount(self.codes, self.cost > 0.0, minlength=self.classes.size))
+
+    def of_present(self) -> TrainingSet:
+        """Return the examples as if there were only the classes that are `present`.
+
+        Those of the others stay, at a cost of zero.
+        """
+        present = self.present
+        codes = np.zeros(self.classes.size, dtype=np.intp)
+        codes[present] = np.arange(present.size)
+        left_out = self.classes.size - present.size
+        return replace(
+            self, classes=self.classes[present], codes=codes[self.codes], left_out=left_out
+        )
 
     @property
     def positives(self) -> list[int]:
@@ -336,22 +360,32 @@ def _class_weights(
         raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}")
     known = {plain(label): place for place, label in enumerate(classes)}
     weights = np.ones(classes.size)
+    # As in scikit-learn: a dict for more classes is taken where it names all that are there.
+    complete = known.keys() <= {plain(label) for label in class_weight}
     for label, value in class_weight.items():
-        if plain(label) not in known:
+        if plain(label) in known:
+            weights[known[plain(label)]] = _class_weight(label, value)
+        elif not complete:
             raise ValueError(f"class_weight names a class that is not in y: {plain(label)!r}")
-        number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not number or not np.isfinite(value):
-            raise ValueError(
-                f"class_weight must be a finite number; for {plain(label)!r} it is {value!r}"
-            )
-        if value < 0.0:
-            raise ValueError(f"class_weight must not be negative; it is for {plain(label)!r}")
-        weights[known[plain(label)]] = float(value)
     return weights
 
 
-def _check_every_class(classes: NDArray[Any], codes: NDArray[Any], cost: Vector) -> None:
-    """Raise an error if the costs leave a class without any example."""
-    for place, label in enumerate(classes):
-        if not cost[codes == place].any():
-            raise ValueError(f"every example of class {plain(label)!r} has weight zero")
+def _class_weight(label: Any, value: Any) -> float:
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not np.isfinite(value):
+        raise ValueError(
+            f"class_weight must be a finite number; for {plain(label)!r} it is {value!r}"
+        )
+    if value < 0.0:
+        raise ValueError(f"class_weight must not be negative; it is for {plain(label)!r}")
+    return float(value)
+
+
+def _check_every_class(
+    classes: NDArray[Any], codes: NDArray[Any], cost: Vector, every: bool
+) -> None:
+    """Raise an error if the costs leave a class, or all but one, without any example."""
+    weights = np.bincount(codes, cost, minlength=classes.size)
+    missing = np.flatnonzero(weights == 0.0)
+    if missing.size and (every or classes.size - missing.size < 2):
+        raise ValueError(f"every example of class {plain(classes[missing[0]])!r} has weight zero")

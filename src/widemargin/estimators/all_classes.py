@@ -17,12 +17,13 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import both_classes, one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import JointProblem, joint_kind
+from widemargin.problems.softmax import SoftmaxProblem
 from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
 
 if TYPE_CHECKING:
     from widemargin.estimators.linear import LinearClassifier
 
-_SOFT = (MultinomialProblem, UnpenalisedMultinomialProblem)
+_SOFT = (SoftmaxProblem, UnpenalisedMultinomialProblem)
 """Problems whose every example has a dual variable for every class."""
 
 
@@ -34,7 +35,10 @@ def fit_all_classes(
     interrupt: Interrupt | None = None,
 ) -> None:
     """Train all classes together and set the fitted attributes."""
-    if estimator.n_jobs is not None and joint_kind(rule) is MultinomialProblem:
+    if (
+        estimator.n_jobs is not None
+        and joint_kind(rule, estimator._l1_ratio()) is MultinomialProblem
+    ):
         data = data.in_blocks(effective_n_jobs(estimator.n_jobs))
     problem = estimator._joint_problem(data, rule)
     names = ["all classes"]

@@ -16,6 +16,7 @@ from widemargin.data.coefficient_bounds import bounds_of, check_bounded, has_bou
 from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
 from widemargin.data.validation import check_intercept, check_positive
+from widemargin.estimators.absent_classes import fit_present, lacks_classes
 from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.fit_tasks import CallbackSupportMixin, fit_task
@@ -96,6 +97,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             threads=effective_n_jobs(self.n_jobs),
             joint=self._rule() != "ovr",
             folds=self._folds_kept(),
+            every_class=False,
         )
 
     def _folds_kept(self) -> int:
@@ -106,7 +108,10 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
     ) -> None:
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
-        rule = rule_for(self._rule(), data.classes.size)
+        if lacks_classes(data):
+            fit_present(self, data, start, interrupt)
+            return
+        rule = rule_for(self._rule(), data.classes.size + data.left_out)
         check_data(data, rule, self._l1_ratio())
         check_bounded(self, rule, data.classes.size, data.rows.elsewhere)
         if rule != "ovr":
@@ -189,7 +194,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         check_scaling(self.intercept_scaling, isinstance(self._intercept(), str))
         # How many classes there are, the data will tell.
         rule = rule_for(self._rule(), 2)
-        choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule))
+        sparse = self._l1_ratio()
+        choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule, sparse))
 
     def _l1_ratio(self) -> float:
         """Return ρ, the share of the 1-norm in the penalty, or raise an error."""
@@ -213,7 +219,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
     def _joint_problem(self, data: TrainingSet, rule: str) -> Any:
         """State the problem of all classes at once."""
-        return joint_problem(data, rule)
+        return joint_problem(data, rule, self._l1_ratio())
 
     def _check_C(self) -> None:
         check_positive("C", self.C)

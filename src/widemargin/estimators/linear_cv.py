@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy
+from widemargin.auto.search import SOLVED_TO, SearchShape, accuracy, small
 from widemargin.data.disk_data import opened
 from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
@@ -181,10 +181,9 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             )
         own = self._transformed(X, data)
         folds = Folds.of(data, self.cv, groups, self._loss(), rule, own, **to_splitter)
-        ratio = self._l1_ratio()
-        if ratio:
-            folds = replace(folds, l1_ratio=ratio)
-        return folds, to_scorer
+        if self.certify is not None or getattr(self, "probability", False):
+            folds.check_every_class()
+        return replace(folds, l1_ratio=self._l1_ratio()), to_scorer
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
@@ -240,6 +239,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             certified=self.certify is not None,
             shared=folds.own is None,
             elsewhere=folds.data.rows.elsewhere,
+            whole=folds.whole,
         )
 
     def _driver(self, folds: Folds, metadata: dict[str, Any], search: Search, tol: float) -> Driver:
@@ -367,16 +367,17 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
         try:
             # The means over the folds are the start, which lies between their solutions; after
             # Ctrl-C they are the answer.
-            self._train_at_best(search, data, watch if watch.signalled else None)
+            self._train_at_best(driver, data, watch if watch.signalled else None)
         finally:
             self._publish(search, engine.folds)
 
     def _learn_from(self, driver: Driver) -> None:
         """Take from the folds at the best C whatever the class wants of them."""
 
-    def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
-        start = None if search.start is None else Start(*search.start)
-        self._train(data, start, watch)
+    def _train_at_best(self, driver: Driver, data: TrainingSet, watch: Interrupt | None) -> None:
+        anew = watch is None and small(self._shape(driver.engine.folds))
+        start = None if anew else driver.search.start
+        self._train(data, None if start is None else Start(*start), watch)
 
     def _publish(self, search: Search, folds: Folds) -> None:
         """Set the attributes of the search in the shapes that the class documents."""

@@ -86,7 +86,7 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
         infinity there is no penalty, and separable classes have no optimum, which is said.
     l1_ratio : float, default=0.0
         ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖². From 0 on, the larger it is, the more weights are
-        exactly zero. Above 0, three or more classes need ``multi_class="ovr"``.
+        exactly zero.
     dual : bool, default=False
         For compatibility with scikit-learn; no effect.
     tol : float, default=1e-4

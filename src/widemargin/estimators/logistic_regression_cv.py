@@ -32,7 +32,7 @@ from widemargin.interrupt import Interrupt
 from widemargin.problems.losses import LOGISTIC, Loss
 from widemargin.run import Record
 from widemargin.selection.folds import Folds
-from widemargin.selection.search import Search
+from widemargin.selection.search import Driver, Search
 
 Vector = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         solutions do not change over three values of C, up to 1024.
     l1_ratios : array-like, optional
         Values of ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖² to try, each at every C; by default 0. Those
-        above 0 make weights exactly zero and need ``multi_class="ovr"`` for three or more classes.
+        above 0 make weights exactly zero.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
     dual : bool, default=False
@@ -280,11 +280,11 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
     def _C(self) -> float:
         return self.C
 
-    def _train_at_best(self, search: Search, data: TrainingSet, watch: Interrupt | None) -> None:
+    def _train_at_best(self, driver: Driver, data: TrainingSet, watch: Interrupt | None) -> None:
         if self.refit:
-            super()._train_at_best(search, data, watch)
+            super()._train_at_best(driver, data, watch)
             return
-        w, b, self.C_ = mean_of_best(search)
+        w, b, self.C_ = mean_of_best(driver.search, driver.engine.folds)
         watch = Interrupt()
         watch.request()  # the certificate is that of the means
         with warnings.catch_warnings():

@@ -150,7 +150,9 @@ class RobustSVCCV(RobustSVC):
         data = TrainingSet.of(X, y, sample_weight, class_weight=self.class_weight, estimator=self)
         X, y = data.X, data.y
         radii = self._radii(data)
-        splits = Folds.of(data, self.cv, groups, HINGE).splits
+        folds = Folds.of(data, self.cv, groups, HINGE)
+        folds.check_every_class()
+        splits = folds.splits
 
         # 2) one radius after the other, the folds side by side
         interrupted = self._look(X, y, data.weight, radii, splits)

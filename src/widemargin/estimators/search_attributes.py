@@ -81,13 +81,19 @@ def joined(fits: Sequence[dict[str, Any]], chosen: int) -> dict[str, Any]:
     return found
 
 
-def mean_of_best(search: Search) -> tuple[Vector, Vector, float]:
-    """Return the mean over the folds of their weights, each at its best C, and that of the Cs."""
+def mean_of_best(search: Search, folds: Folds) -> tuple[Vector, Vector, float]:
+    """Return the mean over the folds of their weights, each at its best C, and that of the Cs.
+
+    Weights that a fold does not train count for nothing.
+    """
     best = np.argmax(np.array(search.scores), axis=0)
     found = [search.weights[place] for place in best]
-    w = np.mean([each[0][fold] for fold, each in enumerate(found) if each is not None], axis=0)
-    b = np.mean([each[1][fold] for fold, each in enumerate(found) if each is not None], axis=0)
-    return w, b, float(np.mean(np.array(search.Cs)[best]))
+    w = np.array([each[0][fold] for fold, each in enumerate(found) if each is not None])
+    b = np.array([each[1][fold] for fold, each in enumerate(found) if each is not None])
+    trained = np.isnan(folds.fixed)
+    count = np.maximum(trained.sum(axis=0), 1)
+    w = w.sum(axis=0) / count[:, None]
+    return w, np.sum(b, axis=0, where=trained) / count, float(np.mean(np.array(search.Cs)[best]))
 
 
 def weights_of(paths: Any, folds: Folds, intercept: bool) -> list[tuple[Any, Vector] | None]:

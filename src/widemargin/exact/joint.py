@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,16 +47,25 @@ class ExactJoint:
 
     def primal(self, w: NDArray[Any], b: NDArray[Any]) -> Bounds:
         """Return P; w has a row per class."""
-        half_square = Scaled.of(w).squared_length() / 2
-        if self.scaling:
-            half_square += Scaled.of(b).squared_length() / Fraction(self.scaling) ** 2 / 2
+        penalty = self._penalty(w, b)
         columns = [
             self.rows.scores(Scaled.of(w[j])).plus(Scaled.of([b[j]])) for j in range(self.classes)
         ]
         exponent = min(0, *(column.exponent for column in columns))
         scores = np.stack([column.at(exponent) for column in columns], axis=1)
         own = scores[np.arange(self.label.size), self.label][:, None]
-        return Bounds.exactly(half_square) + self._losses(Scaled(scores - own, exponent))
+        return Bounds.exactly(penalty) + self._losses(Scaled(scores - own, exponent))
+
+    def _penalty(self, w: NDArray[Any], b: NDArray[Any]) -> Fraction:
+        """Return ½‖W‖², a penalised intercept included."""
+        half_square = Scaled.of(w).squared_length() / 2
+        if self.scaling:
+            half_square += Scaled.of(b).squared_length() / Fraction(self.scaling) ** 2 / 2
+        return half_square
+
+    def _spread_above(self, primal: Fraction) -> Fraction:
+        """Return a bound on every ‖w_j − w_l‖² at the optimum, from P somewhere."""
+        return 4 * primal
 
     def _losses(self, excess: Scaled) -> Bounds:
         """Return Σ c_i ℓ_i for the scores of all classes above those of their own."""
@@ -102,7 +112,8 @@ class ExactJoint:
 
     def _priced(self, beta: Scaled, middle: Scaled, size: Fraction, primal: Fraction) -> Bounds:
         """Return D(β) less what a residual of this size can be worth around a middle."""
-        reach = root_above(self.rows.largest_squared_distance(middle) * 4 * primal)
+        far = self.rows.largest_squared_distance(middle)
+        reach = root_above(far * self._spread_above(primal))
         price = self._largest_spread(reach) * size / 2
         return self._value(beta, middle) - Bounds.exactly(price)
 
@@ -128,18 +139,21 @@ class ExactJoint:
 
     def _value(self, beta: Scaled, middle: Scaled | None = None) -> Bounds:
         """Return D(β), of the examples around a middle if there is one."""
-        coefficients = self._coefficients(beta.values)
         square = Fraction(0)
+        for w, last in self._weights(beta, middle):
+            square += w.squared_length() + last**2
+        return self._gain(beta) - Bounds.exactly(square / 2)
+
+    def _weights(self, beta: Scaled, middle: Scaled | None) -> Iterator[tuple[Scaled, Fraction]]:
+        """Yield for each class the weights that β stands for; that of a constant feature apart."""
+        coefficients = self._coefficients(beta.values)
         for j in range(self.classes):
             column = Scaled(coefficients[:, j], beta.exponent)
             w = self.rows.combine(column)
             if middle is not None:
                 shift = Scaled.of_fraction(-column.total())
                 w = w.plus(middle.times(shift))
-            square += w.squared_length()
-            if self.scaling:
-                square += (Fraction(self.scaling) * column.total()) ** 2
-        return self._gain(beta) - Bounds.exactly(square / 2)
+            yield w, Fraction(self.scaling) * column.total() if self.scaling else Fraction(0)
 
     def _balanced(self, beta: Scaled, residual: Integers) -> Scaled | None:
         """Lower some of β so that the residual of every class is zero; None if that fails.

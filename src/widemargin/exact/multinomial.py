@@ -7,6 +7,7 @@ Both stand for the same weights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from widemargin.exact.balls import Balls
 from widemargin.exact.bounds import Bounds
-from widemargin.exact.integers import Scaled
+from widemargin.exact.integers import Scaled, dyadic
 from widemargin.exact.joint import ExactJoint
+from widemargin.exact.sparse_weights import elastic_net, excess_over, scaled_down
 
 
 class ExactMultinomial(ExactJoint):
@@ -60,3 +62,37 @@ class ExactMultinomial(ExactJoint):
         own = self.cost.floats() - floats.sum(axis=1)
         with np.errstate(all="ignore"):
             return np.nan_to_num(np.log(own[:, None] / floats))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSparseMultinomial(ExactMultinomial):
+    """min ρ‖W‖₁ + ½(1 − ρ)‖W‖² + Σ c_i log Σ_j exp(s_ij − s_iy).
+
+    Attributes
+    ----------
+    l1_ratio : float
+        ρ, above 0 and at most 1.
+    """
+
+    l1_ratio: float = 1.0
+
+    def _penalty(self, w: NDArray[Any], b: NDArray[Any]) -> Fraction:
+        return elastic_net(Fraction(self.l1_ratio), w, b, self.scaling)
+
+    def _spread_above(self, primal: Fraction) -> Fraction:
+        """‖w_j − w_l‖ ≤ ‖W‖₁ ≤ P/ρ, and its square is at most 2‖W‖² ≤ 4P/(1 − ρ)."""
+        rho = Fraction(self.l1_ratio)
+        bound = (primal / rho) ** 2
+        return bound if rho == 1 else min(bound, 4 * primal / (1 - rho))
+
+    def _value(self, beta: Scaled, middle: Scaled | None = None) -> Bounds:
+        """Return D(β); for ρ = 1 scaled down to |V_jl| ≤ 1."""
+        rho, parts = Fraction(self.l1_ratio), list(self._weights(beta, middle))
+        if rho == 1:
+            largest = Fraction(0)
+            for v, last in parts:
+                top = int(np.abs(v.values).max()) if v.values.size else 0
+                largest = max(largest, dyadic(top, v.exponent), abs(last))
+            return self._gain(scaled_down(beta, largest))
+        over = sum((excess_over(rho, v, last) for v, last in parts), Fraction(0))
+        return self._gain(beta) - Bounds.exactly(over / (2 * (1 - rho)))

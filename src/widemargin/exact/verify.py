@@ -21,7 +21,7 @@ from widemargin.exact.chains import ChainWeights, ExactChains
 from widemargin.exact.integers import ExactRows, Scaled
 from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
-from widemargin.exact.multinomial import ExactMultinomial
+from widemargin.exact.multinomial import ExactMultinomial, ExactSparseMultinomial
 from widemargin.exact.one_class import ExactOneClass
 from widemargin.exact.regression import ExactRegression
 from widemargin.exact.robust import ExactRobust
@@ -259,12 +259,12 @@ def exact_binary(
     return ExactSparse(**vars(plain), l1_ratio=l1_ratio) if l1_ratio else plain
 
 
-def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
+def exact_joint(data: TrainingSet, rule: str, l1_ratio: float = 0.0) -> ExactJoint:
     """State the problem of all classes at once."""
     if rule not in _JOINT:
         raise ValueError(f"there is no exact arithmetic for multi_class={rule!r}")
     kind, sums = _JOINT[rule]
-    return kind(
+    plain = kind(
         ExactRows(data.X),
         data.codes.astype(np.int64),
         Scaled.of(data.cost),
@@ -274,6 +274,7 @@ def exact_joint(data: TrainingSet, rule: str) -> ExactJoint:
         data.scaling,
         data.rows.shift,
     )
+    return ExactSparseMultinomial(**vars(plain), l1_ratio=l1_ratio) if l1_ratio else plain
 
 
 def _binary(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Checked:
@@ -308,7 +309,8 @@ def _robust(model: Any, data: TrainingSet, rows: ExactRows, place: int) -> Check
 
 
 def _joint(model: Any, data: TrainingSet, rule: str) -> Checked:
-    exact, label = exact_joint(data, rule), data.codes.astype(np.int64)
+    ratio = model._description().get("l1_ratio", 0.0)
+    exact, label = exact_joint(data, rule, ratio), data.codes.astype(np.int64)
     primal = exact.primal(both_classes(model.coef_), both_classes(model.intercept_))
     beta = -both_classes(sp.csr_array(model.dual_coef_).toarray()).T
     beta[np.arange(label.size), label] = 0.0

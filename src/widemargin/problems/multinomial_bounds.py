@@ -12,6 +12,7 @@ from widemargin.data.rows import Rows
 from widemargin.problems.margins import Bound
 from widemargin.problems.rounding import (
     UNDERFLOW,
+    UNIT,
     Size,
     combination_error,
     exact_sum,
@@ -70,7 +71,7 @@ def plain_dual(
     quadratic = Bound(0.5 * squared, half_square_error(squared, size.width, off))
     # Sums over the examples, relative to what was added up.
     left = residual + 2.0 * (theta + growth(size.count + 8.0)) * float(cost.sum())
-    return DualParts(_entropy(size, cost, entropy, theta), quadratic, left)
+    return DualParts(entropy_bound(size, cost, entropy, theta), quadratic, left)
 
 
 def compensated_dual(
@@ -82,25 +83,68 @@ def compensated_dual(
     up to less than the cost, that of the own class is what they leave, whatever was rounded there.
     """
     share = growth(len(coefficients) + 8.0)
-    rivals = np.maximum(coefficients, 0.0).sum(axis=0)
-    full = rivals * (1.0 + 2.0 * share) > cost
-    squared = left = 0.0
+    squared = 0.0
     for line in coefficients:
-        line = np.ascontiguousarray(line)
-        v = rows.compensated_combination(line)
+        v = rows.compensated_combination(np.ascontiguousarray(line))
         squared += float(v @ v)
-        total, error = exact_sum(line)
-        left += abs(total) * (1.0 + 1e-6) + error
     norm = upper_norm(float(np.vdot(coefficients, coefficients)), coefficients.size)
-    near = 1.42 * upper_norm(float(cost[full] @ cost[full]), cost.size)
+    near = _near(coefficients, cost)
     off = combination_error(size, norm, True, upper_norm(squared, size.width))
     off += (1.0 + 1e-6) * (share * norm + theta * near) * size.frobenius
-    left += 2.0 * (share * float(np.abs(coefficients).sum()) + theta * float(cost[full].sum()))
+    left = rivals_residual(coefficients, cost, theta)
     quadratic = Bound(0.5 * squared, half_square_error(squared, size.width, off))
-    return DualParts(_entropy(size, cost, entropy, theta), quadratic, left)
+    return DualParts(entropy_bound(size, cost, entropy, theta), quadratic, left)
 
 
-def _entropy(size: Size, cost: Vector, entropy: float, theta: float) -> Bound:
+def plain_entries(size: Size, cost: Vector, theta: float) -> float:
+    """Return how far an entry of W(A) can be off after one pass, per norm of its column."""
+    norm = 1.42 * upper_norm(float(cost @ cost), cost.size)
+    share = growth(size.count + 2.0 * _TERM) + theta
+    return share * norm * (1.0 + 1e-6) + size.count * UNDERFLOW
+
+
+def sums_of_rivals(
+    rows: Rows, coefficients: Matrix, cost: Vector, theta: float
+) -> tuple[Matrix, Vector]:
+    """Return W(A) from compensated sums, and per class how far an entry can be off.
+
+    As in `compensated_dual`, the coefficients are made of the dual variables of the rivals. What
+    entries are off by is per norm of their columns.
+    """
+    v = np.array([rows.compensated_combination(np.ascontiguousarray(c)) for c in coefficients])
+    near = _near(coefficients, cost)
+    second = 4.0 * growth(rows.count + 16.0) ** 2 + 2.0 * UNIT
+    share = second + growth(len(coefficients) + _TERM)
+    norms = np.sqrt(np.einsum("kn,kn->k", coefficients, coefficients)) * (1.0 + 1e-6)
+    return v, share * norms + theta * near * (1.0 + 1e-6) + rows.count * UNDERFLOW
+
+
+def rivals_residual(coefficients: Matrix, cost: Vector, theta: float) -> float:
+    """Return a bound on ‖r‖₁ where the dual variables of the rivals say those of the own class."""
+    left = 0.0
+    for line in coefficients:
+        total, error = exact_sum(np.ascontiguousarray(line))
+        left += abs(total) * (1.0 + 1e-6) + error
+    share = growth(len(coefficients) + 8.0)
+    full = _full(coefficients, cost)
+    return left + 2.0 * (
+        share * float(np.abs(coefficients).sum()) + theta * float(cost[full].sum())
+    )
+
+
+def _full(coefficients: Matrix, cost: Vector) -> NDArray[np.bool_]:
+    """Return the examples whose rivals may add up to more than the cost."""
+    rivals = np.maximum(coefficients, 0.0).sum(axis=0)
+    return np.asarray(rivals * (1.0 + 2.0 * growth(len(coefficients) + 8.0)) > cost)
+
+
+def _near(coefficients: Matrix, cost: Vector) -> float:
+    full = _full(coefficients, cost)
+    return 1.42 * upper_norm(float(cost[full] @ cost[full]), cost.size)
+
+
+def entropy_bound(size: Size, cost: Vector, entropy: float, theta: float) -> Bound:
+    """Return −Σ A_ij log(A_ij / c_i) with what rounding can have added to it."""
     mass = float(cost.sum())
     terms = growth(size.count + 2.0 * _TERM) * (abs(entropy) + mass)
     terms += 2.0 * theta * (abs(entropy) + 2.0 * mass)

@@ -18,7 +18,7 @@ from widemargin.instruction_sets import core
 from widemargin.problems.threaded import chunks_of, filled, summed
 
 if TYPE_CHECKING:
-    from widemargin.problems.multinomial import MultinomialProblem
+    from widemargin.problems.softmax import SoftmaxProblem
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Passes(Protocol):
 class WholePasses:
     """Passes over rows in memory, range by range."""
 
-    def __init__(self, problem: MultinomialProblem) -> None:
+    def __init__(self, problem: SoftmaxProblem) -> None:
         self._problem, self._core = problem, problem.core
 
     def scores(self, weights: Matrix, start: Vector) -> Matrix:
@@ -115,7 +115,7 @@ class WholePasses:
 class BlockedPasses:
     """Passes over rows in blocks; what needs no rows is shared out among threads."""
 
-    def __init__(self, problem: MultinomialProblem) -> None:
+    def __init__(self, problem: SoftmaxProblem) -> None:
         rows = problem.rows
         assert isinstance(rows, BlockedRows)
         self._rows, self._count, self._classes = rows, rows.count, problem.classes
@@ -194,7 +194,7 @@ class _Chunks(dict[int, Any]):
     slices: list[slice]
 
 
-def _without_rows(problem: MultinomialProblem) -> _Chunks:
+def _without_rows(problem: SoftmaxProblem) -> _Chunks:
     chunks = _Chunks()
     chunks.slices = chunks_of(problem.rows.count, problem.stride)
     nothing = np.zeros((max((s.stop - s.start for s in chunks.slices), default=0), 1))

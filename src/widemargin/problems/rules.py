@@ -8,25 +8,36 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.problems.losses import LOSSES, gives_probabilities, trains_jointly
 from widemargin.problems.multiclass import RULES, MulticlassProblem, check_rule
 from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.sparse_multinomial import SparseMultinomialProblem
+from widemargin.problems.sparse_weights import check_joint_penalty
 
 MULTINOMIAL = "multinomial"
 
+NEVER = -1000.0
+"""Intercept of a class without any example in training, where intercepts are free: the optimum is
+minus infinity. Its exponential is 0 in double precision, beside scores down to -250 too."""
+
 ALL_RULES = ("ovr", *RULES, MULTINOMIAL)
 
-JointProblem: TypeAlias = MulticlassProblem | MultinomialProblem
+JointProblem: TypeAlias = MulticlassProblem | MultinomialProblem | SparseMultinomialProblem
 
-JOINT = (MulticlassProblem, MultinomialProblem)
+JOINT = (MulticlassProblem, MultinomialProblem, SparseMultinomialProblem)
 
 
-def joint_kind(rule: str) -> type[JointProblem]:
+def joint_kind(rule: str, l1_ratio: float = 0.0) -> type[JointProblem]:
     """Return the kind of problem that a rule other than "ovr" trains all classes by."""
-    return MultinomialProblem if rule == MULTINOMIAL else MulticlassProblem
-
-
-def joint_problem(data: TrainingSet, rule: str) -> JointProblem:
-    """State the problem of all classes at once."""
     if rule == MULTINOMIAL:
-        return MultinomialProblem.of(data)
+        return SparseMultinomialProblem if l1_ratio else MultinomialProblem
+    return MulticlassProblem
+
+
+def joint_problem(data: TrainingSet, rule: str, l1_ratio: float = 0.0) -> JointProblem:
+    """State the problem of all classes at once."""
+    check_joint_penalty(rule, l1_ratio)
+    if rule == MULTINOMIAL:
+        return (
+            SparseMultinomialProblem.of(data, l1_ratio) if l1_ratio else MultinomialProblem.of(data)
+        )
     return MulticlassProblem.of(data, rule)
 
 

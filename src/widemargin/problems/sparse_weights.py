@@ -270,8 +270,8 @@ def check_sparse_loss(loss: Loss) -> None:
 
 
 def check_joint_penalty(rule: str, l1_ratio: float) -> None:
-    """Raise an error for the 1-norm with rules that train all classes at once."""
-    if rule != "ovr" and l1_ratio:
+    """Raise an error for the 1-norm with the joint rules of the hinge, which is not smooth."""
+    if l1_ratio and rule not in ("ovr", "multinomial"):
         raise ValueError(
             f"the 1-norm is not supported with multi_class={rule!r}: use multi_class='ovr'"
         )

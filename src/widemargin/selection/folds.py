@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from widemargin.data.centring import given_intercepts, own_intercepts
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet, plain
 from widemargin.problems.losses import Loss
+from widemargin.problems.rules import NEVER
 
 Indices = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -96,6 +98,52 @@ class Folds:
         """Folds, and weight vectors of each: one for two classes, else one per class."""
         return len(self.splits), len(self.data.positives)
 
+    @cached_property
+    def fixed(self) -> Vector:
+        """Intercepts of weight vectors that a fold does not train, (folds, k); NaN for the others.
+
+        Where intercepts are free and a fold trains on no example of a class, that class has no
+        weights and is never predicted; a class that is the only one always is.
+        """
+        found = np.full(self.shape, np.nan)
+        if self.data.free_intercept:
+            for fold, (train, _) in enumerate(self.splits):
+                present = np.flatnonzero(
+                    np.bincount(
+                        self.data.codes[train],
+                        self.data.costs_of(train) > 0.0,
+                        minlength=self.data.classes.size,
+                    )
+                )
+                alone = present.size == 1
+                for line, positive in enumerate(self.data.positives):
+                    if positive not in present:
+                        found[fold, line] = NEVER
+                    elif alone:
+                        found[fold, line] = -NEVER
+        return found
+
+    def trained(self, fold: int) -> NDArray[np.intp]:
+        """Return which weight vectors a fold trains."""
+        return np.flatnonzero(np.isnan(self.fixed[fold]))
+
+    @property
+    def whole(self) -> bool:
+        """Whether every fold trains all weight vectors."""
+        return bool(np.isnan(self.fixed).all())
+
+    def check_every_class(self) -> None:
+        """Raise an error if a fold trains on no example of some class."""
+        data = self.data
+        for fold, (train, _) in enumerate(self.splits):
+            present = data.codes[train[data.costs_of(train) > 0.0]]
+            missing = np.flatnonzero(np.bincount(present, minlength=data.classes.size) == 0)
+            if missing.size:
+                raise ValueError(
+                    f"fold {fold} of cv trains on no example of class "
+                    f"{plain(data.classes[missing[0]])!r}; use fewer folds or a stratified splitter"
+                )
+
     def training(self, fold: int) -> TrainingSet:
         """Return the examples that a fold trains on."""
         train, _ = self.splits[fold]
@@ -126,11 +174,11 @@ class Folds:
         return all(self.rows_of(fold).weights == self.data.rows.weights for fold in folds)
 
     def empty_weights(self) -> Any:
-        """Return an array (folds, k, weights) to be filled in, or a list if they are not even."""
+        """Return zeros (folds, k, weights) to be filled in, or a list if they are not even."""
         count, lines = self.shape
         if self.even:
-            return np.empty((count, lines, self.data.rows.weights))
-        return [np.empty((lines, self.rows_of(fold).weights)) for fold in range(count)]
+            return np.zeros((count, lines, self.data.rows.weights))
+        return [np.zeros((lines, self.rows_of(fold).weights)) for fold in range(count)]
 
     def given_intercepts(self, w: Any, b: Vector) -> Vector:
         """Return intercepts for the given data, from those that belong to shifted rows."""
@@ -158,15 +206,10 @@ def _indices(part: Any, count: int, place: int) -> Indices:
 
 
 def _check(data: TrainingSet, train: Indices, test: Indices, place: int) -> None:
-    """Raise an error if a fold lacks a class, or if its held-out rows have no weight."""
+    """Raise an error if a fold trains on nothing, or if its held-out rows have no weight."""
     if train.size == 0 or test.size == 0:
         raise ValueError(f"fold {place} of cv trains on or holds out no rows at all")
     if data.weight is not None and not data.weight[test].any():
         raise ValueError(f"fold {place} of cv holds out nothing but rows of weight zero")
-    present = data.codes[train[data.costs_of(train) > 0.0]]
-    missing = np.flatnonzero(np.bincount(present, minlength=data.classes.size) == 0)
-    if missing.size:
-        raise ValueError(
-            f"fold {place} of cv trains on no example of class "
-            f"{plain(data.classes[missing[0]])!r}; use fewer folds or a stratified splitter"
-        )
+    if not data.costs_of(train).any():
+        raise ValueError(f"fold {place} of cv trains on nothing but rows of weight zero")

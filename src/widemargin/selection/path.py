@@ -19,7 +19,6 @@ from widemargin.data.validation import check_number, check_positive
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.multiclass import one_for_two
-from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.run import Record, Solution, Status
 from widemargin.selection.continuation import Continuation
 from widemargin.selection.engines.base import Effort
@@ -296,7 +295,7 @@ def path(
 
 def _values_of(problems: Sequence[Any], Cs: Any, values: Vector) -> Vector:
     """Return the values of C of sparse models where only their number is given, or nothing."""
-    if np.ndim(Cs) > 0 or not isinstance(problems[0], SparseProblem):
+    if np.ndim(Cs) > 0 or not hasattr(problems[0], "smallest_factor"):
         return values
     first = min(problem.smallest_factor() for problem in problems)
     return first * np.logspace(0.0, 3.0, _SPARSE_VALUES if Cs is None else int(Cs))
@@ -328,6 +327,7 @@ def smallest_C(
     *,
     loss: str = "squared_hinge",
     l1_ratio: float = 1.0,
+    multi_class: str = "ovr",
     fit_intercept: bool | str = True,
     intercept_scaling: float = 1.0,
     class_weight: Any = None,
@@ -342,13 +342,13 @@ def smallest_C(
     loss : {"squared_hinge", "logistic"}, default="squared_hinge"
     l1_ratio : float, default=1.0
         ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖², above 0.
-    fit_intercept, intercept_scaling, class_weight, sample_weight
-        As in `LinearSVC`.
+    multi_class, fit_intercept, intercept_scaling, class_weight, sample_weight
+        As in `path`.
 
     Returns
     -------
     float
-        For three or more classes the smallest one of the one-vs-rest problems.
+        For three or more classes and "ovr" the smallest one of the one-vs-rest problems.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def smallest_C(
     """
     check_number("l1_ratio", l1_ratio, lambda v: 0.0 < v <= 1.0, "above 0 and at most 1")
     asked = Asked(
-        *(loss, 0.0, l1_ratio, "ovr"),
+        *(loss, 0.0, l1_ratio, multi_class),
         *(fit_intercept, intercept_scaling, class_weight, sample_weight),
     )
     problems, _, _ = asked.problems(X, y)

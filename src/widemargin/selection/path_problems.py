@@ -17,7 +17,7 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.rules import check_any_rule, joint_problem, rule_for
-from widemargin.problems.sparse_weights import SparseProblem, check_joint_penalty
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.problems.tube_loss import SQUARED
 
 
@@ -70,12 +70,11 @@ class Asked:
             intercept_scaling=float(self.intercept_scaling),
         )
         rule, loss = rule_for(self.multi_class, data.classes.size), LOSSES[self.loss]
+        if rule != "ovr":
+            return [joint_problem(data, rule, self.l1_ratio)], data.classes, data.scaling
         if self.l1_ratio:
-            check_joint_penalty(rule, self.l1_ratio)
             sparse = [SparseProblem.of(data, p, loss, self.l1_ratio) for p in data.positives]
             return sparse, data.classes, data.scaling
-        if rule != "ovr":
-            return [joint_problem(data, rule)], data.classes, data.scaling
         binary = [BinaryProblem.of(data, p, loss) for p in data.positives]
         return binary, data.classes, data.scaling
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.search import Accuracy, SearchShape, engine
+from widemargin.data.training_set import TrainingSet
 from widemargin.interrupt import Interrupt
-from widemargin.problems.sparse_weights import SparseProblem
+from widemargin.problems.rules import joint_problem
 from widemargin.run import Record
 from widemargin.selection.engines.base import Effort, Engine, Solved
 from widemargin.selection.engines.class_lanes import ClassLanes
@@ -154,12 +155,19 @@ def _first_C(folds: Folds) -> float:
     if folds.own is not None:
         sets = [folds.training(fold) for fold in range(len(folds.splits))]
     if folds.l1_ratio:
-        # Below it all weights are zero.
-        units = [one_vs_rest(data, p, folds) for data in sets for p in data.positives]
-        return min(unit.smallest_factor() for unit in units if isinstance(unit, SparseProblem))
+        return min(_first_sparse_C(folds, data) for data in sets)
     if folds.rule == "ovr":
         return min(smallest_C(data, p, folds.loss) for data in sets for p in data.positives)
     return min(smallest_joint_C(data, folds.rule) for data in sets)
+
+
+def _first_sparse_C(folds: Folds, data: TrainingSet) -> float:
+    """Return the C below which all weights are zero."""
+    if folds.rule == "ovr":
+        units: list[Any] = [one_vs_rest(data, positive, folds) for positive in data.positives]
+    else:
+        units = [joint_problem(data, folds.rule, folds.l1_ratio)]
+    return float(min(unit.smallest_factor() for unit in units))
 
 
 def automatic_Cs(folds: Folds) -> Iterator[float]:

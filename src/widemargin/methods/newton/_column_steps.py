@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
 from widemargin.methods.base import Settings, State
-from widemargin.methods.newton._elastic_net_model import Model, Penalty
+from widemargin.methods.newton._elastic_net_model import Model, Penalty, by_columns, by_matrix
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
@@ -242,3 +242,26 @@ class ColumnNewton(ABC):
         primal = state.total + state.penalty.of(state.w)
         gap = primal - problem.estimated_dual(state.alpha, state.v)
         state.expected_gap = max(gap, 0.0) / primal if primal > 0.0 else 0.0
+
+
+class ByMatrix(ColumnNewton):
+    """Models are minimised with the Gram matrix of the working set."""
+
+    def minimise(
+        self, state: ColumnState, model: Model, wanted: float
+    ) -> tuple[Vector, float, float]:
+        """Form the matrix and minimise the model."""
+        matrix = model.columns.rows.gram(model.curvature, model.free)
+        z, move = by_matrix(model, state.penalty, wanted, matrix)
+        return z, move, 1.0
+
+
+class ByColumns(ColumnNewton):
+    """Models are minimised by sweeps over the columns of the working set."""
+
+    def minimise(
+        self, state: ColumnState, model: Model, wanted: float
+    ) -> tuple[Vector, float, float]:
+        """Sweep over the columns until the model is minimised."""
+        z, move, sweeps = by_columns(model, state.penalty, wanted)
+        return z, move, float(sweeps)

@@ -6,6 +6,7 @@ an intercept that is not penalised is eliminated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
-from widemargin.data.work import factor
+from widemargin.data.work import Meter, factor
 from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
@@ -92,12 +93,23 @@ def by_matrix(
         shares, mass = np.ascontiguousarray(matrix[side, :side]), float(matrix[side, side])
         G = matrix[:side, :side] - (np.outer(shares, shares) / mass if mass > 0.0 else 0.0)
         G = np.ascontiguousarray(G)
-    diagonal = np.einsum("ii->i", G)
-    diagonal += _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
     excess = model.excess / mass if mass > 0.0 else 0.0
     z, slopes = model.w.copy(), model.gradient - excess * shares
-    meter = model.columns.rows.meter
-    sweep = side * side
+    descend(G, slopes, z, penalty, wanted, model.columns.rows.meter)
+    move = excess - float(shares @ (z - model.w)) / mass if mass > 0.0 else 0.0
+    return z, move
+
+
+def descend(
+    G: Matrix, slopes: Vector, z: Vector, penalty: Penalty, wanted: float, meter: Meter
+) -> None:
+    """Minimise −s·(z − w) + ½ (z − w)ᵀ G (z − w) and the penalty over z, which begins at w.
+
+    `slopes` are s at w, and are kept up to date; G gets some damping.
+    """
+    diagonal = np.einsum("ii->i", G)
+    diagonal += _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
+    sweep = z.size * z.size
     for _ in range(_ROUNDS):
         budget = max(20 * sweep, 20_000)
         worst = core.matrix_sweeps(G, slopes, z, penalty.rho, penalty.ridge, wanted, budget)
@@ -106,8 +118,6 @@ def by_matrix(
             break
         _settle(G, slopes, z, penalty)
         meter.add(factor(int(np.count_nonzero(z))) + MACHINE.tile_multiply * sweep)
-    move = excess - float(shares @ (z - model.w)) / mass if mass > 0.0 else 0.0
-    return z, move
 
 
 def _settle(G: Matrix, slopes: Vector, z: Vector, penalty: Penalty) -> None:
@@ -197,6 +207,25 @@ def by_columns(model: Model, penalty: Penalty, wanted: float) -> tuple[Vector, f
     return z, sweeps.total * inverse, made
 
 
+def extrapolation(moves: Sequence[Vector]) -> Vector | None:
+    """Return weights that sum to one of the points after these moves, whose changes cancel.
+
+    None if there are none (Bertrand and Massias, Algorithm 1).
+    """
+    changes = np.array(moves)
+    products = changes @ changes.T
+    size = float(np.trace(products))
+    if not size > 0.0:
+        return None
+    products[np.diag_indices_from(products)] += 1e-12 * size
+    try:
+        weights = np.linalg.solve(products, np.ones(len(products)))
+    except np.linalg.LinAlgError:
+        return None
+    total = float(weights.sum())
+    return np.asarray(weights / total, dtype=np.float64) if abs(total) > 0.0 else None
+
+
 def _extrapolate(
     model: Model,
     penalty: Penalty,
@@ -207,19 +236,9 @@ def _extrapolate(
     shares: Vector,
 ) -> None:
     """Combine the last points so that their changes cancel, if that lowers the model."""
-    changes = np.array([b[0] - a[0] for a, b in pairwise(trail)])
-    products = changes @ changes.T
-    size = float(np.trace(products))
-    if not size > 0.0:
+    weights = extrapolation([b[0] - a[0] for a, b in pairwise(trail)])
+    if weights is None:
         return
-    products[np.diag_indices_from(products)] += 1e-12 * size
-    try:
-        weights = np.linalg.solve(products, np.ones(len(products)))
-    except np.linalg.LinAlgError:
-        return
-    if not abs(float(weights.sum())) > 0.0:
-        return
-    weights /= weights.sum()
     fresh = sum(c * point[0] for c, point in zip(weights, trail[1:], strict=True))
     residue = sum(c * point[1] for c, point in zip(weights, trail[1:], strict=True))
     total = float(sum(c * point[2] for c, point in zip(weights, trail[1:], strict=True)))

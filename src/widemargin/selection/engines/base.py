@@ -78,11 +78,15 @@ class Solved:
     @classmethod
     def blank(cls, C: float, folds: Folds, problems: int, solutions: list[Solution]) -> Solved:
         """Return one to be filled in, with so many problems per fold."""
-        count, lines = folds.shape
-        decisions = [np.empty((test.size, lines)) for _, test in folds.splits]
+        count = len(folds.splits)
+        # What is not trained has its constant, and no loss.
+        decisions = [
+            np.tile(constant, (test.size, 1))
+            for constant, (_, test) in zip(folds.fixed, folds.splits, strict=True)
+        ]
         shape = (count, problems)
         iterations = np.zeros(count, dtype=np.intp)
-        return cls(C, decisions, np.empty(shape), np.empty(shape), solutions, iterations)
+        return cls(C, decisions, np.zeros(shape), np.zeros(shape), solutions, iterations)
 
     def count(self, fold: int, solution: Solution) -> None:
         """Take note of a run that was about this fold."""
@@ -122,7 +126,7 @@ class Engine(ABC):
 
     @abstractmethod
     def lines(self) -> Iterator[tuple[int, int, Vector, float]]:
-        """Yield fold, place, weights and intercept of each weight vector, fold by fold."""
+        """Yield fold, place, weights and intercept of each trained weight vector, by folds."""
 
     @abstractmethod
     def restart(self, C: float, w: Any, b: Vector) -> None:
@@ -137,26 +141,27 @@ class Engine(ABC):
 
         The weights are a list of arrays if they are not `Folds.even`.
         """
-        w, b = self.folds.empty_weights(), np.empty(self.folds.shape)
+        w, b = self.folds.empty_weights(), self.folds.fixed.copy()
         for fold, place, weights, intercept in self.lines():
             w[fold][place], b[fold, place] = weights, intercept
         return w, b
 
     def mean_weights(self) -> tuple[Vector, Vector] | None:
-        """Return their means over the folds, (k, weights) and (k,); those are never in memory.
+        """Return their means over the folds that train them, (k, weights) and (k,).
 
-        None if the folds' weights belong to features of their own.
+        Those are never in memory. None if the folds' weights belong to features of their own.
         """
         if not self.folds.even:
             return None
-        count, lines = self.folds.shape
+        lines = self.folds.shape[1]
+        count = np.maximum(np.isnan(self.folds.fixed).sum(axis=0), 1)
         w, b = np.zeros((lines, self.folds.data.rows.weights)), np.zeros(lines)
         apart = self.folds.own is not None
         for fold, place, weights, intercept in self.lines():
             w[place] += weights
             shift = self.folds.rows_of(fold).shift if apart else None
             b[place] += given_intercepts(np.asarray(weights), intercept, shift)
-        w, b = w / count, b / count
+        w, b = w / count[:, None], b / count
         return w, own_intercepts(w, b, self.folds.data.rows.shift if apart else None)
 
 

@@ -14,8 +14,8 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals, residual_of
 from widemargin.problems.multiclass import both_classes, one_for_two
-from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import JOINT, JointProblem, joint_problem
+from widemargin.problems.softmax import SoftmaxProblem
 from widemargin.problems.sparse_weights import SparseProblem, least_subgradient
 from widemargin.run import Solution
 from widemargin.selection.continuation import Continuation
@@ -36,16 +36,13 @@ class Task(Continuation):
     fold : int
     place : int
         Place of its certificate among those of the fold.
+    lines : ndarray of int
+        Which weight vectors of the fold it finds.
     """
 
     fold: int = 0
     place: int = 0
-
-    @property
-    def lines(self) -> slice:
-        """Which weight vectors of the fold it finds."""
-        joint = isinstance(self.unit, JOINT)
-        return slice(None) if joint else slice(self.place, self.place + 1)
+    lines: NDArray[np.intp] = field(default_factory=lambda: np.zeros(1, dtype=np.intp))
 
     @property
     def found(self) -> Solution:
@@ -55,7 +52,9 @@ class Task(Continuation):
 
     def weights(self) -> tuple[Matrix, Vector]:
         """Return the present weights and intercepts, a line each as ``coef_`` has them."""
-        return one_for_two(np.atleast_2d(self.found.w)), one_for_two(np.atleast_1d(self.found.b))
+        w, b = np.atleast_2d(self.found.w), np.atleast_1d(self.found.b)
+        # Two classes share a line, unless there are others that the fold does not train.
+        return (one_for_two(w), one_for_two(b)) if self.lines.size == 1 else (w, b)
 
 
 @dataclass(eq=False)
@@ -72,15 +71,24 @@ class Separate(Engine):
     def __post_init__(self) -> None:
         folds = self.folds
         for fold in range(len(folds.splits)):
-            data = folds.training(fold)
-            units = (
-                [one_vs_rest(data, positive, folds) for positive in data.positives]
-                if folds.rule == "ovr"
-                else [joint_problem(data, folds.rule)]
-            )
-            self.tasks += [
-                Task(unit, self.solver, fold=fold, place=place) for place, unit in enumerate(units)
-            ]
+            data, trained = folds.training(fold), folds.trained(fold)
+            if folds.rule == "ovr":
+                self.tasks += [
+                    Task(
+                        one_vs_rest(data, data.positives[line], folds),
+                        self.solver,
+                        fold=fold,
+                        place=line,
+                        lines=np.array([line]),
+                    )
+                    for line in trained
+                ]
+            elif trained.size:
+                some = trained.size < folds.shape[1]
+                unit = joint_problem(
+                    data.of_present() if some else data, folds.rule, folds.l1_ratio
+                )
+                self.tasks.append(Task(unit, self.solver, fold=fold, lines=trained))
 
     def solve(self, C: float, effort: Effort, start: Sequence[Point] | None = None) -> Solved:
         """Solve at C, the problems in threads."""
@@ -92,7 +100,8 @@ class Separate(Engine):
         # Each of them reads all that is not in memory.
         threads = 1 if self.folds.data.rows.elsewhere else effort.threads
         solutions = list(in_threads(work, threads, effort.interrupt))
-        solved = Solved.blank(C, self.folds, len(self.tasks) // self.folds.shape[0], solutions)
+        problems = self.folds.shape[1] if self.folds.rule == "ovr" else 1
+        solved = Solved.blank(C, self.folds, problems, solutions)
         for task, solution in zip(self.tasks, solutions, strict=True):
             rows = self.folds.held_out(task.fold)
             w, b = task.weights()
@@ -106,13 +115,14 @@ class Separate(Engine):
     def ratios(self, C: float) -> tuple[Vector, Vector]:
         """Return the (sub)gradients at C of the present weights, relative to those at zero."""
         found = np.array([_ratio(task.unit.rescaled(C), task.found) for task in self.tasks])
+        found = found.reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
     def lines(self) -> Iterator[tuple[int, int, Vector, float]]:
         """Yield the present weights and intercepts."""
         for task in self.tasks:
-            for line, (w, b) in enumerate(zip(*task.weights(), strict=True)):
-                yield task.fold, task.place + line, w, b
+            for line, w, b in zip(task.lines, *task.weights(), strict=True):
+                yield task.fold, int(line), w, b
 
     def restart(self, C: float, w: Any, b: Vector) -> None:
         """Go on from weights that were found at C."""
@@ -157,7 +167,7 @@ def _joint_ratio(problem: JointProblem, found: Solution) -> tuple[float, float]:
     k, w, b = problem.classes, found.w, found.b
     descent, slope = problem.descent_at_zero()
     zero = float((descent**2).sum())
-    if isinstance(problem, MultinomialProblem):
+    if isinstance(problem, SoftmaxProblem):
         now = sum(float((part**2).sum()) for part in problem.gradient_at(w, b))
     else:
         beta = CompressedDuals.of(problem.point_at(w, b).alpha)
