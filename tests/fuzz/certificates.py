@@ -155,7 +155,8 @@ def _fault(model: Any, short: bool, told: bool) -> str:
     if short and not told:
         return f"status {model.status_} without a warning"
     for status, primal, dual in zip(model.status_, model.primal_, model.dual_, strict=True):
-        gap = Certificate(float(primal), float(dual)).relative_gap
+        least = getattr(model, "_least", 0.0)
+        gap = Certificate(float(primal), float(dual), least=least).relative_gap
         if status == "converged" and not gap <= model.tol:
             return f"converged with a relative gap of {gap:.1e}"
     return ""

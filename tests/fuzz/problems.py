@@ -13,6 +13,7 @@ from tests.fuzz.stacked import OverC, Stacked
 
 from widemargin import (
     KernelSVC,
+    LinearOneClassSVM,
     LinearSVC,
     LinearSVCCV,
     LinearSVR,
@@ -29,6 +30,7 @@ from widemargin.auto.registry import METHODS, method_named, solvers_for
 from widemargin.data.rows import Rows
 from widemargin.estimators.structured_models import MulticlassModel
 from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.bounded import BoundedBinary, BoundedRegression
 from widemargin.problems.conditional import ConditionalProblem
 from widemargin.problems.kernel import KernelProblem
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
@@ -36,6 +38,7 @@ from widemargin.problems.kernel_pairs import KernelPairsProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.one_class import OneClassProblem
 from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.robust import RobustProblem
 from widemargin.problems.sequence import SequenceProblem
@@ -207,6 +210,37 @@ def _regression(random: Random, settings: Settings, classes: int) -> Any:
     )
 
 
+def _one_class(random: Random, settings: Settings, classes: int) -> Any:
+    nu = float(random.choice([1e-6, 1e-3, 0.1, 0.5, 1.0, random.random() + 1e-9]))
+    return LinearOneClassSVM(
+        min(nu, 1.0), solver=_solver(random, solvers_for(OneClassProblem)), **settings
+    )
+
+
+def _bounds(random: Random) -> Settings:
+    """Return bounds, around zero or not, equal or on one side alone."""
+    if random.random() < 0.3:
+        return {"positive": True}
+    low = float(random.choice([0.0, 1.0, -1.0]) * 10.0 ** random.uniform(-6.0, 6.0))
+    width = float(random.choice([0.0, 1.0, np.inf]) * 10.0 ** random.uniform(-6.0, 6.0))
+    return {"coef_bounds": (None if random.random() < 0.2 else low, low + width)}
+
+
+def _bounded(random: Random, settings: Settings, classes: int) -> Any:
+    loss = str(random.choice(["hinge", "squared_hinge", "logistic"]))
+    solver = _solver(random, solvers_for(BoundedBinary))
+    settings = {**settings, **_intercept(random), **_bounds(random), "C": _C(random)}
+    if loss == "logistic":
+        return LogisticRegression(multi_class="ovr", solver=solver, **settings)
+    return LinearSVC(loss, solver=solver, **settings)
+
+
+def _bounded_regression(random: Random, settings: Settings, classes: int) -> Any:
+    solver = _solver(random, solvers_for(BoundedRegression))
+    model = _regression(random, settings, classes)
+    return model.set_params(solver=solver, **_bounds(random))
+
+
 def _search(random: Random, settings: Settings, classes: int) -> Any:
     loss = str(random.choice(["hinge", "squared_hinge", "logistic"]))
     settings = {**settings, "Cs": 3, "cv": 2, **_intercept(random)}
@@ -283,6 +317,9 @@ KINDS = {
     "conditional": Kind(4.0, ("conditional",), (2, 4), _conditional, 0.1),
     "structured": Kind(2.0, ("structured",), (2, 4), _structured, 0.1),
     "regression": Kind(10.0, ("regression",), (2, 2), _regression),
+    "regression bounded": Kind(2.0, ("bounded",), (2, 2), _bounded_regression),
+    "bounded": Kind(4.0, ("bounded",), (2, 2), _bounded),
+    "one class": Kind(5.0, ("one_class",), (2, 2), _one_class),
     "blocks": Kind(5.0, ("binary",), (2, 2), _blocks),
     "disk": Kind(1.5, (), (2, 3), _disk),
     "path": Kind(2.0, (), (2, 4), _path, 0.1),
