@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin.data.block_work import added
 from widemargin.data.blocked_rows import _scores
-from widemargin.data.blocks import added
 from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.distributed.blocks import FAN_IN
 from widemargin.distributed.data import DaskData

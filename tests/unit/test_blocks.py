@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin.data import blocks
+from widemargin.data.block_work import Threads, Tree
 from widemargin.data.blocked_rows import BlockedRows
-from widemargin.data.blocks import Threads, Tree, cuts_of, rows_of_block
+from widemargin.data.blocks import cuts_of, rows_of_block
 from widemargin.data.rows import Rows
 from widemargin.problems import threaded
 from widemargin.problems.losses import LOSSES, Line

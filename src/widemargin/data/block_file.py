@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.data.blocks import HEAD, Tree, rows_of_block, sliced
+from widemargin.data.block_work import Tree
+from widemargin.data.blocks import HEAD, rows_of_block, sliced
 from widemargin.data.errors import DataFormatError
 from widemargin.data.rows import Rows, as_rows_array
 

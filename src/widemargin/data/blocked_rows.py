@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.blocks import Blocks, LocalBlocks, Threads, added
+from widemargin.data.block_work import Threads, added
+from widemargin.data.blocks import Blocks, LocalBlocks
 from widemargin.data.rows import COMPENSATED, Rows
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core

@@ -8,20 +8,18 @@ kept.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.data.rows import Rows, no_checkpoint
+from widemargin.data.block_work import Places, Task, Threads, Work
+from widemargin.data.rows import Rows
 
 Vector = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 DENSE_VALUES, SPARSE_VALUES = 2**20, 2**18
 """Stored values of a block, about: a product with it takes some hundred microseconds."""
@@ -34,13 +32,6 @@ WIDEST_MATRIX, MATRIX_ROWS = 2000, 2**7
 
 HEAD = 2**12
 """Rows at the beginning that tell how many values a row has."""
-
-Task: TypeAlias = Callable[[Rows, tuple[Any, ...], tuple[Any, ...]], tuple[Any, Any]]
-"""Work on one block: of its rows, arguments over the examples, and arguments that all blocks share.
-
-Returns numbers for the examples of the block, or None, and what is to be added up, or None. A
-function of a module, so that it can be sent to another process.
-"""
 
 
 def rows_of_block(X: Any) -> int:
@@ -57,119 +48,6 @@ def rows_of_block(X: Any) -> int:
         mean, values = float(X.shape[1]), DENSE_VALUES
     rows = max(1, int(values / max(1.0, mean)))
     return min(max(FEWEST_ROWS, 1 << (rows.bit_length() - 1)), MOST_ROWS)
-
-
-def added(left: Any, right: Any) -> Any:
-    """Return the sum of numbers, arrays or tuples of them; arrays on the left are overwritten."""
-    if isinstance(left, tuple):
-        return tuple(added(*pair) for pair in zip(left, right, strict=True))
-    if isinstance(left, np.ndarray):
-        left += right
-        return left
-    return left + right
-
-
-class Tree:
-    """Adds up numbered values in one order, whichever order they come in.
-
-    The tree is binary and over the numbers: 2k and 2k + 1 are added first. Values that have no
-    neighbour yet wait, so that about log₂ of all of them are kept.
-
-    Parameters
-    ----------
-    merge : callable
-        Adds two values.
-
-    Examples
-    --------
-    >>> from widemargin.data.blocks import Tree
-    >>> tree = Tree(lambda left, right: f"({left}{right})")
-    >>> for place in (2, 0, 1):
-    ...     tree.add(place, "abc"[place])
-    >>> tree.total()
-    '((ab)c)'
-    """
-
-    def __init__(self, merge: Callable[[Any, Any], Any] = added) -> None:
-        self._merge = merge
-        self._nodes: dict[tuple[int, int], Any] = {}
-        self._lock = threading.Lock()
-
-    def add(self, place: int, value: Any, level: int = 0) -> None:
-        """Add a value, or the sum of the 2^level values of a whole branch."""
-        while True:
-            with self._lock:
-                if (level, place ^ 1) not in self._nodes:
-                    self._nodes[level, place] = value
-                    return
-                other = self._nodes.pop((level, place ^ 1))
-            value = self._merge(other, value) if place & 1 else self._merge(value, other)
-            level, place = level + 1, place >> 1
-
-    def branches(self) -> list[tuple[int, int, Any]]:
-        """Return the (level, place, sum) of the branches so far, in the order of their values."""
-        ordered = sorted(self._nodes, key=lambda node: node[1] << node[0])
-        return [(level, place, self._nodes[level, place]) for level, place in ordered]
-
-    def total(self) -> Any:
-        """Return the sum of all values, or None if there is none."""
-        branches = [value for _, _, value in self.branches()]
-        total = branches.pop() if branches else None
-        while branches:
-            total = self._merge(branches.pop(), total)
-        return total
-
-
-class Threads:
-    """Threads that share out numbered pieces of work; the calling thread is one of them."""
-
-    def __init__(self, count: int = 1) -> None:
-        self.count = max(1, count)
-        self._pool: ThreadPoolExecutor | None = None
-
-    def each(
-        self,
-        count: int,
-        work: Callable[[int], object],
-        checkpoint: Callable[[], None] = no_checkpoint,
-        shared_out: bool = True,
-    ) -> None:
-        """Call work(0) … work(count − 1), each once, in about that order.
-
-        The calling thread calls `checkpoint` after each of its own. The first error stops the
-        others; when this returns or raises, none is at work any more.
-        """
-        lock, following, stopped = threading.Lock(), iter(range(count)), threading.Event()
-
-        def share(checkpoint: Callable[[], None]) -> None:
-            try:
-                while not stopped.is_set():
-                    with lock:
-                        place = next(following, -1)
-                    if place < 0:
-                        return
-                    work(place)
-                    checkpoint()
-            except BaseException:
-                stopped.set()
-                raise
-
-        others: list[Future[None]] = []
-        helpers = min(self.count, count) - 1 if shared_out else 0
-        if helpers > 0:
-            self._pool = self._pool or ThreadPoolExecutor(self.count - 1)
-            others = [self._pool.submit(share, no_checkpoint) for _ in range(helpers)]
-        try:
-            share(checkpoint)
-            if others:
-                checkpoint()  # they may have left nothing to the calling thread
-        except BaseException:
-            stopped.set()
-            raise
-        finally:
-            wait(others)
-        for other in others:
-            other.result()
 
 
 class Blocks(Protocol):
@@ -272,19 +150,9 @@ class LocalBlocks:
         shared_out: bool = True,
     ) -> tuple[Any, Any]:
         """Run a task on every block; return the numbers for all examples, and the sum."""
-        numbered, tree = Joined(int(self.cuts[-1])), Tree(merge)
-
-        def work(place: int) -> None:
-            begin, end = int(self.cuts[place]), int(self.cuts[place + 1])
-            own = tuple(None if vector is None else vector[begin:end] for vector in over)
-            numbers, total = task(self.load(place), own, shared)
-            if numbers is not None:
-                numbered.put(begin, end, numbers)
-            if total is not None:
-                tree.add(place, total)
-
+        work = Work(self.load, self.cuts, (task, over, shared), merge)
         self.threads.each(self.cuts.size - 1, work, checkpoint, shared_out)
-        return numbered.vector, tree.total()
+        return work.numbers, work.tree.total()
 
     def spread(self, numbers: Any) -> Any:
         """Return an array over the examples: it is where the blocks are worked on."""
@@ -337,22 +205,6 @@ class LocalBlocks:
             source = None if self.source is None else (self.source[0], value, self.source[2])
             return replace(self, load=blocks.__getitem__, source=source)
         return replace(self, load=lambda place: load(place).with_constant(value))
-
-
-class Joined:
-    """The numbers of all examples, filled in block by block."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._lock = threading.Lock()
-        self.vector: Vector | None = None
-
-    def put(self, begin: int, end: int, numbers: Vector) -> None:
-        """Fill in those of one block."""
-        with self._lock:
-            if self.vector is None:
-                self.vector = np.empty((self._count, *numbers.shape[1:]))
-        self.vector[begin:end] = numbers
 
 
 def cuts_of(count: int, rows: int) -> Places:

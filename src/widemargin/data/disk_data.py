@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.block_file import VERSION, BlockFile, write_folder
+from widemargin.data.block_work import Threads
 from widemargin.data.blocked_rows import BlockedRows
-from widemargin.data.blocks import LocalBlocks, Threads, split_subset
+from widemargin.data.blocks import LocalBlocks, split_subset
 from widemargin.data.centring import moved_dense, sampled_step, shift_of_sample
 from widemargin.data.chunks import (
     Options,

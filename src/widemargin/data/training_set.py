@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from widemargin.data.block_work import Threads
 from widemargin.data.blocked_rows import BlockedRows
-from widemargin.data.blocks import Threads
 from widemargin.data.centring import centred, given_intercepts, own_intercepts
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.rows import Rows

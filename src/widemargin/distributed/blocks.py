@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.data.blocks import Blocks, LocalBlocks, Places, Task, Threads, Tree, split_subset
+from widemargin.data.block_work import Places, Task, Threads, Tree, slices
+from widemargin.data.blocks import Blocks, LocalBlocks, split_subset
 from widemargin.distributed import partition as on_worker
 
 FAN_IN = 8
@@ -92,8 +93,7 @@ class DaskBlocks:
             found = self._gathered(futures, checkpoint, merge, sums)
         tree = Tree(merge)
         for _, branches in found:
-            for level, place, value in branches:
-                tree.add(place, on_worker.copied(value), level)
+            tree.join(branches)
         numbers = [part for part, _ in found if part is not None]
         return (np.concatenate(numbers) if numbers else None), tree.total()
 
@@ -144,12 +144,8 @@ class DaskBlocks:
         first, last = self.ranges[k]
         begin, end = int(self.cuts[first]), int(self.cuts[last])
         return tuple(
-            vector.futures[k]
-            if isinstance(vector, Spread)
-            else None
-            if vector is None
-            else vector[begin:end]
-            for vector in over
+            numbers.futures[k] if isinstance(numbers, Spread) else slices((numbers,), begin, end)[0]
+            for numbers in over
         )
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.block_work import Threads, Tree
 from widemargin.data.blocked_rows import BlockedRows
-from widemargin.data.blocks import HEAD, Threads, Tree, rows_of_block, split_subset
+from widemargin.data.blocks import HEAD, rows_of_block, split_subset
 from widemargin.data.centring import sampled_step, shift_of_sample
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.work import Size

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.data.blocks import Task, Tree, cuts_of, joined, sliced
+from widemargin.data.block_work import Task, Tree, Work
+from widemargin.data.blocks import cuts_of, joined, sliced
 from widemargin.data.centring import moved_dense
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.linalg.blas import single_thread_for_good
@@ -147,31 +148,17 @@ def work(
 ) -> tuple[Any, Branches]:
     """Run a task on the blocks of a partition; `first` is the number of the first among all."""
     single_thread_for_good()
-    tree, found, begin = Tree(merge), [], 0
-    for place in range(len(partition.matrices)):
-        rows = partition.rows(place)
-        end = begin + rows.count
-        own = tuple(None if vector is None else vector[begin:end] for vector in over)
-        numbers, total = task(rows, own, shared)
-        if numbers is not None:
-            found.append(numbers)
-        if total is not None:
-            tree.add(first + place, total)
-        begin = end
-    return (np.concatenate(found) if found else None), tree.branches()
+    lengths = [partition.rows(place).count for place in range(len(partition.matrices))]
+    cuts = np.cumsum([0, *lengths])
+    done = Work(partition.rows, cuts, (task, over, shared), merge, first)
+    for place in range(len(lengths)):
+        done(place)
+    return done.numbers, done.tree.branches()
 
 
 def merged(merge: Callable[[Any, Any], Any], *parts: tuple[Any, Branches]) -> tuple[Any, Branches]:
-    """Add up the branches of some partitions."""
+    """Add up the branches of some partitions; what other tasks have returned stays as it is."""
     tree = Tree(merge)
     for _, branches in parts:
-        for level, place, value in branches:
-            tree.add(place, copied(value), level)
+        tree.join(branches)
     return None, tree.branches()
-
-
-def copied(value: Any) -> Any:
-    """Copy arrays: what another task has returned must stay as it is."""
-    if isinstance(value, tuple):
-        return tuple(copied(entry) for entry in value)
-    return value.copy() if isinstance(value, np.ndarray) else value

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.blocks import Threads, Tree
+from widemargin.data.block_work import Threads, Tree
 from widemargin.instruction_sets import core
 from widemargin.problems.losses import DualSums, Line, Loss, LossSums
 from widemargin.problems.rounding import UNIT

@@ -1,0 +1,202 @@
+"""Work on numbered blocks: threads that share it out, and sums in a fixed order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.rows import Rows, no_checkpoint
+
+Places = NDArray[np.int64]
+
+Task: TypeAlias = Callable[[Rows, tuple[Any, ...], tuple[Any, ...]], tuple[Any, Any]]
+"""Work on one block: of its rows, arguments over the examples, and arguments that all blocks share.
+
+Returns numbers for the examples of the block, or None, and what is to be added up, or None. A
+function of a module, so that it can be sent to another process.
+"""
+
+
+def added(left: Any, right: Any) -> Any:
+    """Return the sum of numbers, arrays or tuples of them; arrays on the left are overwritten."""
+    if isinstance(left, tuple):
+        return tuple(added(*pair) for pair in zip(left, right, strict=True))
+    if isinstance(left, np.ndarray):
+        left += right
+        return left
+    return left + right
+
+
+def copied(value: Any) -> Any:
+    """Copy the arrays among numbers, arrays or tuples of them."""
+    if isinstance(value, tuple):
+        return tuple(copied(entry) for entry in value)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+class Tree:
+    """Adds up numbered values in one order, whichever order they come in.
+
+    The tree is binary and over the numbers: 2k and 2k + 1 are added first. Values that have no
+    neighbour yet wait, so that about log₂ of all of them are kept.
+
+    Parameters
+    ----------
+    merge : callable
+        Adds two values.
+
+    Examples
+    --------
+    >>> from widemargin.data.block_work import Tree
+    >>> tree = Tree(lambda left, right: f"({left}{right})")
+    >>> for place in (2, 0, 1):
+    ...     tree.add(place, "abc"[place])
+    >>> tree.total()
+    '((ab)c)'
+    """
+
+    def __init__(self, merge: Callable[[Any, Any], Any] = added) -> None:
+        self._merge = merge
+        self._nodes: dict[tuple[int, int], Any] = {}
+        self._lock = threading.Lock()
+
+    def add(self, place: int, value: Any, level: int = 0) -> None:
+        """Add a value, or the sum of the 2^level values of a whole branch."""
+        while True:
+            with self._lock:
+                if (level, place ^ 1) not in self._nodes:
+                    self._nodes[level, place] = value
+                    return
+                other = self._nodes.pop((level, place ^ 1))
+            value = self._merge(other, value) if place & 1 else self._merge(value, other)
+            level, place = level + 1, place >> 1
+
+    def join(self, branches: list[tuple[int, int, Any]]) -> None:
+        """Add the branches of another tree, which stay as they are."""
+        for level, place, value in branches:
+            self.add(place, copied(value), level)
+
+    def branches(self) -> list[tuple[int, int, Any]]:
+        """Return the (level, place, sum) of the branches so far, in the order of their values."""
+        ordered = sorted(self._nodes, key=lambda node: node[1] << node[0])
+        return [(level, place, self._nodes[level, place]) for level, place in ordered]
+
+    def total(self) -> Any:
+        """Return the sum of all values, or None if there is none."""
+        branches = [value for _, _, value in self.branches()]
+        total = branches.pop() if branches else None
+        while branches:
+            total = self._merge(branches.pop(), total)
+        return total
+
+
+class Threads:
+    """Threads that share out numbered pieces of work; the calling thread is one of them."""
+
+    def __init__(self, count: int = 1) -> None:
+        self.count = max(1, count)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def each(
+        self,
+        count: int,
+        work: Callable[[int], object],
+        checkpoint: Callable[[], None] = no_checkpoint,
+        shared_out: bool = True,
+    ) -> None:
+        """Call work(0) … work(count − 1), each once, in about that order.
+
+        The calling thread calls `checkpoint` after each of its own. The first error stops the
+        others; when this returns or raises, none is at work any more.
+        """
+        lock, following, stopped = threading.Lock(), iter(range(count)), threading.Event()
+
+        def share(checkpoint: Callable[[], None]) -> None:
+            try:
+                while not stopped.is_set():
+                    with lock:
+                        place = next(following, -1)
+                    if place < 0:
+                        return
+                    work(place)
+                    checkpoint()
+            except BaseException:
+                stopped.set()
+                raise
+
+        others: list[Future[None]] = []
+        helpers = min(self.count, count) - 1 if shared_out else 0
+        if helpers > 0:
+            self._pool = self._pool or ThreadPoolExecutor(self.count - 1)
+            others = [self._pool.submit(share, no_checkpoint) for _ in range(helpers)]
+        try:
+            share(checkpoint)
+            if others:
+                checkpoint()  # they may have left nothing to the calling thread
+        except BaseException:
+            stopped.set()
+            raise
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+
+
+class Work:
+    """A task on blocks, block by block, by any thread and in any order.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the rows of a block.
+    cuts : ndarray
+        Where the blocks begin, and the number of rows.
+    call : tuple of Task, tuple and tuple
+        The task, arrays over the examples or None, and what all blocks share.
+    merge : callable
+        Adds two sums.
+    first : int
+        Number of the first of these blocks among all.
+
+    Attributes
+    ----------
+    numbers : ndarray or None
+        Those of the examples, filled in block by block.
+    tree : Tree
+    """
+
+    def __init__(
+        self,
+        load: Callable[[int], Rows],
+        cuts: Places,
+        call: tuple[Task, tuple[Any, ...], tuple[Any, ...]],
+        merge: Callable[[Any, Any], Any],
+        first: int = 0,
+    ) -> None:
+        self._load, self._cuts, self._first = load, cuts, first
+        self._task, self._over, self._shared = call
+        self._lock = threading.Lock()
+        self.numbers: Any = None
+        self.tree = Tree(merge)
+
+    def __call__(self, place: int) -> None:
+        """Work on one block."""
+        begin, end = int(self._cuts[place]), int(self._cuts[place + 1])
+        numbers, total = self._task(self._load(place), slices(self._over, begin, end), self._shared)
+        if numbers is not None:
+            with self._lock:
+                if self.numbers is None:
+                    self.numbers = np.empty((int(self._cuts[-1]), *numbers.shape[1:]))
+            self.numbers[begin:end] = numbers
+        if total is not None:
+            self.tree.add(self._first + place, total)
+
+
+def slices(over: tuple[Any, ...], begin: int, end: int) -> tuple[Any, ...]:
+    """Return what some examples have of arrays over all of them."""
+    return tuple(None if numbers is None else numbers[begin:end] for numbers in over)
