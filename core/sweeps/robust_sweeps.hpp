@@ -184,7 +184,7 @@ void ippa_sweep(const Rows& rows, const RobustTerms& terms, RobustIterate& at, R
     // at.w + sum of pulls, not yet projected, and the price that belongs to it
     double start = (at.price - length * terms.radius) / units.root;
     batch.solve(size, [&](std::int64_t k, const ProxAnswer& old) {
-      const std::int64_t i = order[first + k];
+      const std::int64_t i = places.order[first + k];
       const SignedRow<Rows> row{rows, i, terms.y[i]};
       const double pull = step * terms.weights[i] * units.shrink;
       const double raise = terms.flips ? pull * terms.label_cost * units.root : 0.0;
@@ -235,7 +235,7 @@ void ippa_sweep_round(const Rows& rows, const RobustTerms& terms, RobustIterate&
     length *= units.shrink;
     double squared = length * length, start = (at.price - all * terms.radius) / units.root;
     batch.solve(size, [&](std::int64_t k, const ProxAnswer& old) {
-      const std::int64_t i = order[first + k];
+      const std::int64_t i = places.order[first + k];
       const double sign = terms.y[i], square = rows.squared_norm(i);
       const double pull = step * terms.weights[i] * units.shrink;
       const double raise = terms.flips ? pull * terms.label_cost * units.root : 0.0;

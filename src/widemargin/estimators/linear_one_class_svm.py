@@ -47,7 +47,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         Upper bound on the share of training examples outside of the half-space, and lower bound on
         the share of support vectors. Above 0, at most 1.
     tol : float, default=1e-4
-        Relative duality gap, (P − D)/|D|, at which training stops: the objective is then certified
+        Relative duality gap, ``(P − D)/|D|``, at which training stops: the objective is then proven
         to be within this fraction of the optimum.
     solver : str, default="auto"
         Optimisation method: "dual_cd", "proximal_newton" or "interior_point". All reach the same

@@ -71,7 +71,7 @@ class ExactCertificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap divided by P; by |D| where objectives are negative."""
+        """The gap divided by P; by ``|D|`` where objectives are negative."""
         primal = self.exact_primal.upper
         primal = primal if primal > 0 else -self.exact_dual.lower
         return float(self.gap / primal) if primal > 0 else (0.0 if self.gap <= 0 else float("inf"))

@@ -96,7 +96,7 @@ class Certificate:
     def relative_gap(self) -> float:
         """The gap divided by P: the figure that ``tol`` is compared with.
 
-        Objectives that are negative have |D| ≥ |P|: there it is divided by |D|.
+        Negative objectives have ``|D| ≥ |P|``: there it is divided by ``|D|``.
         """
         size = self.magnitude
         if size > 0.0:

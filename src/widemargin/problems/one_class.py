@@ -128,7 +128,7 @@ class OneClassProblem(LinearProblem):
         return max(abs(primal), self._least)
 
     def relative(self, gap: float, primal: float) -> float:
-        """Return a gap as a share of |D|, which is above |P|."""
+        """Return a gap as a share of ``|D|``, which is above ``|P|``."""
         return gap / max(gap - primal, self._least)
 
     @cached_property
