@@ -117,15 +117,16 @@ class Machine:
         The matrix of a step as a share of a Gram matrix of all rows: near the solution only rows
         that change are added, or counted (medians likewise).
     corner_rows : float
-        Rows per weight in the rounded corner of the hinge near the solution (median likewise).
+        Rows per weight that a proximal step forms its matrix of, those apart that the matrix before
+        had (chosen among a few values by replaying recorded runs).
     free_steps : float
         Interior point's share of its steps where rows are no more than weights (median likewise).
     proximal_call, interior_call : float
         What a step costs in Python, in multiples of `step`.
     gradient_steps, gradient_stiffness : float
         Conjugate gradients of a Newton step with the diagonal at stiffness one, and the power of
-        the stiffness that they grow with: the mean of 62 recorded runs, single ones differ from it
-        by a factor of about two.
+        the stiffness that they grow with. The mean of 62 recorded runs is 5; a price that single
+        runs miss by a factor of two is set on the safe side.
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
@@ -300,11 +301,11 @@ class Machine:
     interior_products: float = 7.0
     newton_matrix: float = 0.45
     interior_matrix: float = 0.75
-    corner_rows: float = 2.8
+    corner_rows: float = 2.0
     free_steps: float = 0.7
     proximal_call: float = 1.2
     interior_call: float = 2.0
-    gradient_steps: float = 5.0
+    gradient_steps: float = 8.0
     gradient_stiffness: float = 0.09
     products_per_digit: float = 4.0
     product_vectors: float = 12.0
