@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from oracle import LAYOUTS, LOSSES, Oracle, estimator, layout, make_data
+from widemargin import RobustSVC, verify_exactly
 
 
 @pytest.fixture(params=LOSSES)
@@ -175,3 +176,16 @@ def test_f_order_is_copied_once(loss: str) -> None:
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     growth = peak_growth(lambda: estimator(loss, C=1e-3, max_iter=2, tol=0.9).fit(X, y))
     assert X.nbytes <= growth < 1.9 * X.nbytes
+
+
+def test_robust_weights_are_single_too() -> None:
+    """float32 in gives float32 out, with the certificate of what is handed out."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(60, 4)).astype(np.float32)
+    y = np.where(X[:, 0] + 0.3 * random.normal(size=60) > 0.0, 1, -1)
+    model = RobustSVC(radius=0.05).fit(X, y)
+    assert model.coef_.dtype == model.intercept_.dtype == np.float32
+    assert model.certificate_.relative_gap <= 1e-4
+    assert verify_exactly(model, X, y)
+    # Where rounding would lose the tolerance, the weights stay as they are.
+    assert RobustSVC(radius=0.05, tol=1e-11).fit(X, y).coef_.dtype == np.float64

@@ -42,8 +42,6 @@ REASONS = {
     ],
     "tol is a relative duality gap: coefficients are compared more closely than the gap implies": [
         "test_LogisticRegression_elastic_net_objective",
-        "test_logistic_cv",
-        "test_logisticregression_liblinear_sample_weight",
         "test_scores_attribute_layout_elasticnet",
     ],
     "a search looks at one C after the other, not at one fold after the other": [
@@ -60,18 +58,8 @@ REASONS = {
         "test_lr_scoring_warns",
         "test_penalty_deprecated",
     ],
-    "not supported: the 1-norm in a multinomial model": [
-        "test_LogisticRegressionCV_GridSearchCV_elastic_net",
-        "test_LogisticRegressionCV_elasticnet_attribute_shapes",
-        "test_LogisticRegressionCV_no_refit",
-    ],
     "the intercept is not penalised unless fit_intercept='penalised'": [
         "test_dense_liblinear_intercept_handling",
-    ],
-    "refused: a class without any example or weight in training": [
-        "test_logistic_cv_folds_with_classes_missing",
-        "test_multinomial_cv_iris",
-        "test_multinomial_logistic_regression_string_inputs",
     ],
 }
 

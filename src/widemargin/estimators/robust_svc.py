@@ -13,6 +13,7 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.data.validation import check_count, check_flag, check_not_negative, check_number
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.linear_scores import LinearScores
+from widemargin.estimators.single_precision import rounded
 from widemargin.methods.base import Choice
 from widemargin.problems.certificate import Point
 from widemargin.problems.norms import NORMS
@@ -79,6 +80,7 @@ class RobustSVC(LinearScores):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        float32 if X is, unless rounding to it would lose ``tol``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     price_ : ndarray of shape (1,) or (n_classes,)
@@ -200,7 +202,13 @@ class RobustSVC(LinearScores):
             return Point(w, b, np.stack([start.dual[place] * problem.y + flip, flip]))
 
         solutions = self._solve(data.names, problem, begin, n_jobs=self.n_jobs)
+        single = data.X.dtype == np.float32
+        precision = solutions.replace_by(
+            [rounded(problem(p), s, data) if single else None for p, s in enumerate(solutions)]
+        )
         self._keep(data, problem, solutions)
+        self.coef_ = self.coef_.astype(precision, copy=False)
+        self.intercept_ = self.intercept_.astype(precision, copy=False)
         self._keep_runs(data.names, solutions)
         return self
 

@@ -237,6 +237,13 @@ class RobustProblem(OnRows):
                 alpha, proof = other, better
         return Point(point.w, b, alpha), proof
 
+    def primal_at(self, w: Vector, b: float) -> float:
+        """Return P at any weights and intercept, from above, rounding included."""
+        b = b if self.free_intercept else 0.0
+        at, low, _ = self.rows.exact_intercept_here(w, b)
+        scores = self.rows.compensated_scores(w, (at, low))
+        return self._primal_bound(w, b, scores, True).upper
+
     def _primal_bound(self, w: Vector, b: float, scores: Vector, compensated: bool) -> Bound:
         """Return P at an intercept; compensated scores have it added already."""
         size, squared = self.scale, float(w @ w)
