@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -39,6 +38,7 @@ from widemargin import (
     span_f1,
 )
 
+from .memory import peak_bytes
 from .problems import data_folder
 
 RESULTS = Path(__file__).parent / "results" / "structures.csv"
@@ -210,10 +210,12 @@ def compare(data: Any, solver: str, times: float) -> None:
 def dictionaries(folder: Path) -> tuple[list[Any], list[Any]]:
     """Return CoNLL-2000 as sklearn-crfsuite takes it."""
     data = load_conll(folder / "conll2000.train.txt.xz")
-    names = np.array(data.feature_names, dtype=object)
-    sentences = [
-        [dict.fromkeys(token, True) for token in sentence] for sentence in _names(data, names)
-    ]
+    # Keys and values are shared between the dictionaries, which is less than a script of its own
+    # would take that cuts them out of the text word by word.
+    pairs = [tuple(name.split(":", 1)) for name in data.feature_names]
+    names = np.empty(len(pairs), dtype=object)
+    names[:] = [(sys.intern(pair[0]), pair[-1]) for pair in pairs]
+    sentences = [[dict(token) for token in sentence] for sentence in _names(data, names)]
     return sentences, _labels(data)
 
 
@@ -229,7 +231,7 @@ def train_for_memory(model: str, folder: Path) -> None:
         data = load_conll(folder / "conll2000.train.txt.xz")
         kinds = {"SequenceSVC": SequenceSVC(0.1), "SequenceCRF": SequenceCRF(0.5)}
         kinds[model].fit(data.X, data.y, lengths=data.lengths)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+    print(peak_bytes() / 2**20)
 
 
 def memory(folder: Path) -> None:
