@@ -39,6 +39,16 @@ def test_train_predict_and_certify(file, capsys):
         assert proof["dual"] <= proof["primal"] < 0.0
 
 
+def test_centred_data_are_certified_too(file, capsys):
+    lines = (" ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row)) for row in (X - 2.0).tolist())
+    (file / "centred.svm").write_text("".join(f"1 {line}\n" for line in lines))
+    assert main(["train", "--task", "one-class", "centred.svm", "m"]) == 0
+    assert "all weights are zero" in capsys.readouterr().err
+    for more in ((), ("--exact",)):
+        code, proof = answer(capsys, "certify", "m", "centred.svm", *more)
+        assert (code, proof["certified"], proof["primal"]) == (0, True, 0.0)
+
+
 def test_liblinear_models_need_nu(file, capsys):
     assert main(["train", "--liblinear", "-q", "-s", "21", "-n", "0.2", "data.svm", "m"]) == 0
     assert (file / "m").read_text().startswith("solver_type ONECLASS_SVM\nnr_class 2\n")

@@ -277,7 +277,7 @@ def bounds_of(
     primal = problem.primal_at(w, b)
     start: Point = problem.point_at(w, b)
     feasible, first = problem.certify(start)
-    certificate = Certificate(primal, first.dual)
+    certificate = Certificate(primal, first.dual, least=first.least)
     if certificate.relative_gap <= options.tol or not search:
         return Finding(certificate, primal, search, feasible.alpha)
     enough = False
@@ -286,7 +286,7 @@ def bounds_of(
         nonlocal enough
         if callback is not None:
             callback(title, record)
-        enough = Certificate(primal, record.dual).relative_gap <= options.tol
+        enough = Certificate(primal, record.dual, least=first.least).relative_gap <= options.tol
         return enough
 
     interrupt = Interrupt()
@@ -302,7 +302,7 @@ def bounds_of(
     )
     better = solution.certificate.dual >= first.dual
     return Finding(
-        Certificate(primal, max(first.dual, solution.certificate.dual)),
+        Certificate(primal, max(first.dual, solution.certificate.dual), least=first.least),
         min(primal, solution.certificate.primal),
         enough or not interrupt.requested,
         solution.alpha if better else feasible.alpha,

@@ -133,7 +133,8 @@ def _exactly(judge: Any, finding: Finding) -> Any:
     from widemargin.problems.certificate import Certificate
 
     primal, dual = judge(finding.alpha)
-    return Certificate(float_above(primal), float_below(dual))
+    least = finding.certificate.least
+    return Certificate(float_above(primal), float_below(dual), least=least)
 
 
 def _report(

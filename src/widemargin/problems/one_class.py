@@ -154,6 +154,8 @@ class OneClassProblem(LinearProblem):
 
     def primal_at(self, w: Vector, b: float) -> float:
         """Return P at any weights and ρ = 1 − b, in given units, from above, rounding included."""
+        if b == 1.0 and not w.any():
+            return 0.0
         return self._primal(w, 1.0 - b, None).upper * 4.0**-self.power
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
