@@ -240,7 +240,7 @@ def memory(folder: Path) -> None:
         command = [sys.executable, "-m", "benchmarks.structures", "--inside", model]
         done = subprocess.run([*command, "--data", str(folder)], capture_output=True, check=True)
         peak = float(done.stdout.split()[-1])
-        row = dict.fromkeys(FIELDS, "")
+        row: dict[str, Any] = dict.fromkeys(FIELDS, "")
         row |= {"data": "conll2000", "model": f"{model}, memory", "threads": 1}
         write(row | {"peak_megabytes": round(peak)})
 
