@@ -206,9 +206,7 @@ class RobustSVC(LinearScores):
         precision = solutions.replace_by(
             [rounded(problem(p), s, data) if single else None for p, s in enumerate(solutions)]
         )
-        self._keep(data, problem, solutions)
-        self.coef_ = self.coef_.astype(precision, copy=False)
-        self.intercept_ = self.intercept_.astype(precision, copy=False)
+        self._keep(data, problem, solutions, precision)
         self._keep_runs(data.names, solutions)
         return self
 
@@ -249,12 +247,14 @@ class RobustSVC(LinearScores):
         data: TrainingSet,
         problem: Callable[[int], RobustProblem],
         solutions: list[Solution],
+        precision: type[np.floating[Any]],
     ) -> None:
         shape = (len(solutions), data.rows.count)
         self.classes_ = data.classes
-        self.coef_ = np.array([s.w for s in solutions])
+        coef = np.array([s.w for s in solutions])
         b = np.array([float(s.b) for s in solutions])
-        self.intercept_ = given_intercepts(self.coef_, b, data.rows.shift)
+        self.intercept_ = given_intercepts(coef, b, data.rows.shift).astype(precision)
+        self.coef_ = coef.astype(precision, copy=False)
         self.dual_coef_, self.flip_coef_ = np.empty(shape), np.empty(shape)
         self.price_ = np.empty(len(solutions))
         for place, solution in enumerate(solutions):
