@@ -56,6 +56,8 @@ left.set(
     ylim=(0.9 * best, 1.1 * best),
 )
 right.set(xlabel="seconds", ylabel="(P − D) / P", title="relative gap", xscale="log")
+for axis in (left, right):  # the labels of minor ticks would overlap
+    axis.xaxis.set_minor_formatter("")
 right.axhline(1e-4, color="grey", linewidth=0.8, linestyle=":")
 right.text(right.get_xlim()[0], 1.3e-4, " the default tol", color="grey", fontsize="small")
 right.legend()
