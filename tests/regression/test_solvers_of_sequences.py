@@ -21,7 +21,7 @@ def test_a_conditional_random_field_by_a_solver_of_the_hinge() -> None:
 
 def test_a_time_limit_inside_the_quadratic_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bundle had a tangent without a share: zip() argument 2 is shorter than argument 1."""
-    from widemargin.methods.published import sequence_bmrm
+    from widemargin.methods.published import _bundle
 
     def late(gram: object, offsets: object, start: object, checkpoint: Any) -> Any:
         clock.append(1e9)
@@ -29,7 +29,7 @@ def test_a_time_limit_inside_the_quadratic_program(monkeypatch: pytest.MonkeyPat
 
     clock = [0.0]
     monkeypatch.setattr("widemargin.run.time.perf_counter", lambda: clock[-1])
-    monkeypatch.setattr(sequence_bmrm, "solve_simplex_qp", late)
+    monkeypatch.setattr(_bundle, "solve_simplex_qp", late)
     X, y = [np.eye(2), np.eye(2)[::-1]], [[0, 1], [1, 0]]
     with pytest.warns(ConvergenceWarning, match="time limit"):
         model = SequenceSVC(solver="bmrm_qp", time_limit=1.0).fit(X, y)
