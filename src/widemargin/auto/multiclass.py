@@ -112,8 +112,9 @@ class MulticlassPolicy(Contest[MulticlassShape]):
         return shape.sweep
 
     def expected(self, shape: MulticlassShape) -> float:
-        """Price the sweeps that the stiffness lets expect."""
-        return shape.sweep * expected_sweeps(shape.size, shape.stiffness, shape.tol)
+        """Price the sweeps that the stiffness lets expect, and more of them for several classes."""
+        sweeps = expected_sweeps(shape.size, shape.stiffness, shape.tol)
+        return shape.sweep * MACHINE.block_sweeps * sweeps
 
     def first(self, shape: MulticlassShape, follows: str) -> Decision:
         """Start with block dual descent, unless the problem is tiny: see `BinaryPolicy`."""

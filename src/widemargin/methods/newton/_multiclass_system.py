@@ -67,9 +67,9 @@ def matrix_work(size: Size, ties: int, freedoms: int, side: int) -> float:
 
 
 def iterative_work(size: Size, stride: int) -> float:
-    """Price `_conjugate_gradients` where half of the products are made that it may make."""
+    """Price `_conjugate_gradients` with half of the steps that it may take, two products each."""
     blocks = stride * (size.gram() + work.factor(size.weights))
-    return blocks + size.block_product(stride, 2.0 * MACHINE.multiclass_products)
+    return blocks + size.block_product(stride, MACHINE.multiclass_products)
 
 
 def _forming(size: Size, ties: int, freedoms: int) -> float:
