@@ -27,9 +27,9 @@ SOLVERS = [
 
 
 def test_every_solver_is_tested() -> None:
-    """The Frank-Wolfe methods have tests of their own."""
+    """The Frank-Wolfe methods and Pragam have tests of their own in `test_frank_wolfe.py`."""
     names = {name for name in solvers_for(MulticlassProblem) if not name.endswith("frank_wolfe")}
-    assert names - {"auto"} == {solver for solver, _ in SOLVERS}
+    assert names - {"auto", "pragam"} == {solver for solver, _ in SOLVERS}
 
 
 @pytest.mark.parametrize("rule", RULES)

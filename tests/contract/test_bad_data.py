@@ -225,6 +225,6 @@ def test_data(case: str, make: Any) -> None:
 
 
 @pytest.mark.parametrize("Search", [LinearSVCCV, LogisticRegressionCV])
-def test_searches_say_that_they_take_no_files(Search) -> None:
-    with pytest.raises(ValueError, match="searches with the data in memory"):
+def test_searches_name_files_that_do_not_exist(Search) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no file matches 'data/\*\.parquet'"):
         Search().fit("data/*.parquet", label="y")

@@ -42,6 +42,7 @@ from widemargin.problems.one_class import OneClassProblem
 from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.robust import RobustProblem
 from widemargin.problems.sequence import SequenceProblem
+from widemargin.problems.sparse_multinomial import SparseMultinomialProblem
 from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.problems.structured import StructuredProblem
 from widemargin.problems.unpenalised import UnpenalisedProblem
@@ -119,6 +120,13 @@ def _sparse(random: Random, settings: Settings, classes: int) -> Any:
 def _multinomial(random: Random, settings: Settings, classes: int) -> Any:
     solver = _solver(random, solvers_for(MultinomialProblem))
     return LogisticRegression(C=_C(random), solver=solver, **_intercept(random), **settings)
+
+
+def _sparse_multinomial(random: Random, settings: Settings, classes: int) -> Any:
+    solver = _solver(random, solvers_for(SparseMultinomialProblem))
+    ratio = float(random.choice([1.0, 0.5]))
+    settings = {**settings, **_intercept(random)}
+    return LogisticRegression(C=_C(random), l1_ratio=ratio, solver=solver, **settings)
 
 
 def _unpenalised(random: Random, settings: Settings, classes: int) -> Any:
@@ -307,6 +315,7 @@ KINDS = {
     "sparse": Kind(10.0, ("sparse_weights",), (2, 3), _sparse),
     "joint": Kind(14.0, ("multiclass",), (2, 4), _joint),
     "multinomial": Kind(9.0, ("multinomial",), (3, 4), _multinomial),
+    "sparse multinomial": Kind(1.0, ("sparse_multinomial",), (3, 4), _sparse_multinomial),
     "no penalty": Kind(5.0, ("unpenalised", "unpenalised_multinomial"), (2, 4), _unpenalised),
     "robust": Kind(6.0, ("robust",), (2, 4), _robust, 0.03),
     "kernel": Kind(1.0, ("kernel",), (2, 3), _kernel, 0.03),
