@@ -121,7 +121,7 @@ class BoundedRegression(Bounded, RegressionProblem):
         """As without bounds, if zero is between them."""
         if self.inside(np.zeros(self.lower.size)).any():
             return None
-        return RegressionProblem._fitting_constant.func(self)
+        return super()._fitting_constant
 
 
 def bounded(problem: Any, bounds: tuple[Vector, Vector]) -> Any:
