@@ -217,7 +217,8 @@ class RobustSVCCV(RobustSVC):
                     kept.append(found)
                 if bar is not None:
                     bar.show(len(kept), f"radius {radius:g}, score {np.mean(kept[-1][0]):.4f}")
-                if watch.requested or not whole:
+                # Fits that take less than a millisecond converge however late it is.
+                if watch.requested or not whole or self._is_late(began, radius, radii):
                     self.stopped_ = CUT_SHORT[0 if watch.requested else 1]
                     break
         self._keep_scores(radii, kept)
@@ -233,6 +234,11 @@ class RobustSVCCV(RobustSVC):
             )
         self.radii_ = radii[: len(kept)]
         self.scores_ = np.array([scores for scores, _ in kept])
+
+    def _is_late(self, began: float, radius: float, radii: Vector) -> bool:
+        """Whether the time is up and radii are left."""
+        limit = np.inf if self.time_limit is None else float(self.time_limit)
+        return bool(radius != radii[-1] and time.perf_counter() - began >= limit)
 
     def _seconds_left(self, began: float) -> float | None:
         if self.time_limit is None:
