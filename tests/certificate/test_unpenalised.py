@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogistic
 from widemargin import LogisticRegression, load_model, model_of, save_model
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Point
+from widemargin.problems.curvature_bounds import factor_of
 from widemargin.problems.losses import LOGISTIC
 from widemargin.problems.unpenalised import UnpenalisedProblem
 from widemargin.problems.unpenalised_multinomial import UnpenalisedMultinomialProblem
@@ -245,3 +246,11 @@ def test_too_many_weights_for_second_derivatives() -> None:
     X = sp.random_array((50, 6000), density=0.01, format="csr", random_state=0)
     with pytest.raises(ValueError, match="more than a gigabyte"):
         LogisticRegression(C=np.inf).fit(X, np.arange(50) % 3)
+
+
+@pytest.mark.parametrize("least", [0.0, np.inf, np.nan])
+def test_second_derivatives_without_a_scale_prove_nothing(least: float) -> None:
+    """It was a ValueError once where probabilities had underflowed."""
+    F, sums = factor_of(np.diag([1.0, least]))
+    assert not F.any()
+    assert not sums.any()

@@ -147,8 +147,11 @@ def factor_of(H: Matrix) -> tuple[Matrix, Vector]:
     The entries of row j are scaled by √H_jj.
     """
     lengths = np.sqrt(np.diag(H))
-    scaled = H / lengths[:, None] / lengths
-    upper, info = lapack.dpotrf(scaled, clean=1)
+    with np.errstate(all="ignore"):
+        scaled = H / lengths[:, None] / lengths
+    # Second derivatives that underflow to zero have no scale, nor have infinite ones.
+    found = bool(np.isfinite(scaled).all())
+    upper, info = lapack.dpotrf(scaled, clean=1) if found else (scaled, 1)
     if info != 0:
         return np.zeros_like(H), np.zeros(len(H))
     inverse = solve_triangular(upper, np.eye(len(H)))
