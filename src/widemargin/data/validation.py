@@ -59,6 +59,19 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
     return *_viewed(estimator, X), y
 
 
+def validate_new_rows(estimator: Any, X: Any) -> Any:
+    """Return rows to score, checked as those of the fit were and as wide as they."""
+    check_consistent(X)
+    return validate_data(
+        estimator,
+        X,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        reset=False,
+    )
+
+
 def validate_unlabelled(estimator: Any, X: Any) -> tuple[Any, Rows]:
     """Return X in the layout that rows need, and the rows, as `validate_rows` does."""
     if getattr(X, "format", "csr") != "csr":

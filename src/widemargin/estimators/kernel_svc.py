@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.registry import choice_of
 from widemargin.data.gram import Kernel
 from widemargin.data.kernel_matrix import is_precomputed, kernel_matrix, width_of
 from widemargin.data.training_set import TrainingSet
-from widemargin.data.validation import check_consistent, check_count, check_number, check_positive
+from widemargin.data.validation import check_count, check_number, check_positive, validate_new_rows
 from widemargin.estimators.arguments import check_limits, check_one_thread, margin_loss
 from widemargin.estimators.certified import CertifiedClassifier, Solutions
 from widemargin.estimators.pairs import (
@@ -348,8 +348,7 @@ class KernelSVC(CertifiedClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every problem."""
         check_is_fitted(self)
-        check_consistent(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_new_rows(self, X)
         scores = np.empty((X.shape[0], self.intercept_.size))
         step = max(1, 4_000_000 // max(1, self.support_.size))
         for begin in range(0, X.shape[0], step):

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.registry import choice_of
 from widemargin.data.training_set import check_costs, check_sample_weight
-from widemargin.data.validation import check_consistent, check_number, validate_unlabelled
+from widemargin.data.validation import check_number, validate_new_rows, validate_unlabelled
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedEstimator
 from widemargin.estimators.fit_tasks import CallbackSupportMixin, fit_task
@@ -217,15 +217,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        check_consistent(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
+        X = validate_new_rows(self, X)
         return np.asarray(safe_sparse_dot(X, self.coef_[0], dense_output=True))
 
     def decision_function(self, X: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.registry import choice_of
@@ -17,10 +17,10 @@ from widemargin.data.coefficient_bounds import bounds_of, has_bounds
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import split_intercept
 from widemargin.data.validation import (
-    check_consistent,
     check_intercept,
     check_not_negative,
     check_positive,
+    validate_new_rows,
 )
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedEstimator
@@ -131,15 +131,7 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        check_consistent(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
+        X = validate_new_rows(self, X)
         return np.asarray(safe_sparse_dot(X, self.coef_, dense_output=True) + self.intercept_)
 
     def _description(self) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin.data.elsewhere import Elsewhere
 from widemargin.data.training_set import TrainingSet, join_intercept
-from widemargin.data.validation import check_consistent
+from widemargin.data.validation import validate_new_rows
 from widemargin.estimators.certified import CertifiedClassifier
 from widemargin.problems.probabilities import probabilities
 
@@ -75,15 +75,7 @@ class LinearScores(CertifiedClassifier):
                     f"{self.n_features_in_} features as input"
                 )
             return np.concatenate([self._scores_of(block) for block in X.matrices()])
-        check_consistent(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
+        X = validate_new_rows(self, X)
         return self._scores_of(X)
 
     def _scores_of(self, X: Any) -> NDArray[Any]:
