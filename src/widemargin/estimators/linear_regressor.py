@@ -26,9 +26,10 @@ from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedEstimator
 from widemargin.estimators.fit_tasks import CallbackSupportMixin
 from widemargin.estimators.scikit_learn_arguments import check_dual, check_scaling
+from widemargin.estimators.single_precision import judged
 from widemargin.interrupt import Interrupt
 from widemargin.problems.bounded import BoundedRegression, bounded
-from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.certificate import Point
 from widemargin.problems.regression import RegressionProblem
 from widemargin.problems.tube_loss import SQUARED
 from widemargin.problems.tube_support import polished
@@ -189,9 +190,4 @@ def _rounded(problem: RegressionProblem, solution: Solution, scaling: float) -> 
     before = solution.certificate
     if before.primal == 0.0:
         return solution if not w.any() else None
-    certificate = Certificate(problem.primal_at(w, b), before.dual, before.rounding)
-    reached = certificate.relative_gap <= solution.tol
-    if not (reached or (solution.status is not Status.CONVERGED and certificate.primal < np.inf)):
-        return None
-    status = Status.CONVERGED if reached else solution.status
-    return replace(solution, w=w, b=b, certificate=certificate, status=status)
+    return judged(solution, w, b, problem.primal_at(w, b))

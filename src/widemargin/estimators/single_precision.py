@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
-from widemargin.problems.certificate import Certificate
 from widemargin.run import Solution, Status
 
 
 def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | None:
     """Return the solution with weights that float32 can hold, and their own primal value.
 
-    None if that would lose the tolerance: the weights then stay float64.
+    None if that would lose the tolerance, or double the objective: the weights then stay float64.
 
     Parameters
     ----------
@@ -33,14 +32,24 @@ def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | N
     )
     w = np.reshape(w, np.shape(solution.w))
     shift: Any = b if np.ndim(solution.b) else float(b[0])
+    return judged(solution, w, shift, problem.primal_at(w, shift))
+
+
+def judged(solution: Solution, w: Any, b: Any, primal: float) -> Solution | None:
+    """Return the solution with rounded weights and their primal value; None if that loses too much.
+
+    Where columns lie far from zero, an intercept in float32 can be worthless. The residual that a
+    free intercept leaves in the dual variables is priced by √P, with room for twice the P.
+    """
     before = solution.certificate
-    certificate = Certificate(problem.primal_at(w, shift), before.dual, before.rounding)
+    certificate = replace(before, primal=primal)
     # The proof of the rounded weights may be the tighter one; outside of bounds there is none.
     reached = certificate.relative_gap <= solution.tol
-    if not (reached or (solution.status is not Status.CONVERGED and certificate.primal < np.inf)):
+    near = primal < np.inf and primal <= 2.0 * before.primal
+    if not (reached or (solution.status is not Status.CONVERGED and near)):
         return None
     status = Status.CONVERGED if reached else solution.status
-    return replace(solution, w=w, b=shift, certificate=certificate, status=status)
+    return replace(solution, w=w, b=b, certificate=certificate, status=status)
 
 
 def _single(values: Any) -> NDArray[np.float64]:

@@ -278,9 +278,8 @@ class MulticlassProblem(OnRows):
 
         Some optimal intercepts, in order of size, have steps of at most 1 + R between neighbours,
         with R = max‖x_i‖ √2 ‖W*‖ above every difference of scores: a larger step could be made
-        smaller without raising a loss. So b*·r ≤ ½ (k − 1)(1 + R) ‖r‖₁. R is taken four times: no
-        example is more than twice as far from the mean of all as from another point, D changes by
-        at most √2 R ‖r‖₁ with the point, and so the bound also holds around the mean.
+        smaller without raising a loss. So b*·r ≤ ½ (k − 1)(1 + R) ‖r‖₁, with ‖W*‖² ≤ 2P.
+        Twice the P is taken: rounding the weights to float32 may raise P that far.
         """
         if not self.free_intercept or beta.values.size == 0:
             return 0.0
@@ -288,7 +287,7 @@ class MulticlassProblem(OnRows):
         size = float(np.abs(residual).sum()) + self.classes * residual_error(beta)
         if size == 0.0:
             return 0.0
-        reach = (float(np.sqrt(self.rows.norms.max())) + 1e-150) * 8.0 * float(np.sqrt(upper))
+        reach = (float(np.sqrt(self.rows.norms.max())) + 1e-150) * 2.0 * float(np.sqrt(2.0 * upper))
         return (1.0 + 1e-6) * 0.5 * (self.classes - 1) * (1.0 + reach) * size
 
 
