@@ -158,7 +158,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_FINEST": "an accuracy",
         "_MOST_PRODUCTS": "a bound that keeps the loop finite",
     },
-    "methods/interior/_hinge_path.py": {"_TO_BOUNDARY": "the share of the way to the boundary"},
+    "methods/interior/_hinge_path.py": {
+        "_TO_BOUNDARY": "the share of the way to the boundary",
+        "_CENTRED": "width of the central path's neighbourhood",
+    },
     "methods/interior/reduced_robust.py": {
         "KEEP": "a piece of the loss",
         "FLIP": "a piece of the loss",

@@ -27,6 +27,8 @@ from widemargin.problems.certificate import Point
 Vector = NDArray[np.float64]
 
 _TO_BOUNDARY = 0.995
+_CENTRED = 0.1
+"""The least product α s at the start, as a share of the mean; from 1e-3 on any value does."""
 
 
 @dataclass(eq=False)
@@ -69,9 +71,10 @@ class _Step:
 def begin(problem: Any, warm: Point | None, settings: Settings) -> InteriorPointState:
     """Start on the central path at w = 0, or at warm weights if they are better.
 
-    For given margins the conditions α s = v ξ = μ and s − ξ = m − 1 have a closed form with
-    μ_i = c_i, so the start is centred; only w = Xᵀ(y α) is violated. A smaller μ around a
-    warm point would be nearer to it and further from any path that leads to the solution.
+    For given margins the conditions α s = v ξ = μ_i and s − ξ = m − 1 have a closed form, so only
+    w = Xᵀ(y α) is violated. μ_i = c_i, and at least a share of their mean: the start then lies in
+    the wide neighbourhood of the central path. A smaller μ around a warm point would be nearer to
+    it and further from any path that leads to the solution.
     """
     count, kept = problem.rows.count, None
     if not (problem.cost > 0.0).all():
@@ -87,14 +90,17 @@ def begin(problem: Any, warm: Point | None, settings: Settings) -> InteriorPoint
     b = point.b if problem.free_intercept else 0.0
     unit = problem.loss.unit
     over = (problem.y * (scores + b) - problem.level) / unit
-    root = np.hypot(over, 2.0)
-    s = 0.5 * (root + over) + 1.0
+    # Where costs differ by orders of magnitude, uneven products would block every step.
+    least = _CENTRED * float(problem.cost.mean())
+    level = np.maximum(least / np.maximum(problem.cost, 1e-150 * least), 1.0)
+    root = np.hypot(over, 2.0 * level)
+    s = 0.5 * (root + over) + level
     return InteriorPointState(
         problem,
         settings,
         point.w.copy(),
         b,
-        alpha=problem.cost / s,
+        alpha=problem.cost * (level / s),
         s=unit * s,
         xi=unit * (s - over),
         scores=scores,

@@ -46,5 +46,7 @@ def corrected(problem: RobustProblem, w: Vector, alpha: Vector) -> Vector | None
             return None
         solution = factor.solve(wanted)
         slopes = rows.scores(solution[:d]) + (float(solution[d]) if free else 0.0)
+        if not np.isfinite(slopes).all():
+            return None
         keep = np.clip(keep + room * problem.y * slopes, 0.0, np.maximum(p - flip, 0.0))
     return np.stack([keep, flip])
