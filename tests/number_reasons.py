@@ -107,6 +107,10 @@ REASONS: dict[str, dict[str, str]] = {
     "exact/rest.py": {"_MOST_WEIGHTS": "a bound on the judge's memory and time"},
     "exact/losses.py": {"_MORE_BITS": "digits that nobody can run out of"},
     "estimators/worst_case.py": {"_FAR": "a share of a supremum that is not attained"},
+    "estimators/named_solvers.py": {
+        "_LARGEST_VALUE": "a limit of scikit-learn's",
+        "SMALLEST_GAP": "a relative gap, far above rounding",
+    },
     "linalg/blas.py": {"_WORKSPACE": "a buffer of OpenBLAS"},
     "linalg/cholesky.py": {
         "LIFT": "the policy for jitter, far above rounding and far below curvature",

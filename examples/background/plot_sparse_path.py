@@ -20,7 +20,9 @@ print(over)
 
 # %%
 # How many features does a good model need? A search over the same values of C tells.
-search = LogisticRegressionCV(over.Cs[::5], l1_ratios=[1.0], use_legacy_attributes=False).fit(X, y)
+search = LogisticRegressionCV(
+    over.Cs[::5], l1_ratios=[1.0], scoring="accuracy", use_legacy_attributes=False
+).fit(X, y)
 print(f"C = {search.C_:.3g}: {np.count_nonzero(search.coef_)} of {X.shape[1]} features")
 print(f"cross-validated accuracy {search.best_score_:.3f}")
 print(search.certificate_)

@@ -89,10 +89,11 @@ class _Run:
             # The answer is never worse than what it was started from.
             if warm is not None and judge_start and self._check(warm):
                 return Status.CONVERGED
-            while True:
+            while self.limits.iterations > 0:
                 ended = self._step()
                 if ended is not None:
                     return ended
+            return Status.ITERATION_LIMIT
         except _Stop as stop:
             return stop.status
 
@@ -117,7 +118,9 @@ class _Run:
 
     def _step(self) -> Status | None:
         """Advance once and decide how to go on; return why the run ends, if it does."""
-        self.state.allowed = self.limits.iterations - self.iteration
+        # Whoever keeps the steps sees every one.
+        left = self.limits.iterations - self.iteration
+        self.state.allowed = left if self.keep is None else 1
         self.method.advance(self.state)
         self.iteration += self.state.made
         if self.keep is not None:

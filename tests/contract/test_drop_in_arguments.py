@@ -25,6 +25,7 @@ from widemargin.estimators import scikit_learn_arguments
 X, y = load_breast_cancer(return_X_y=True)
 X = scale(X)[::3]
 y = y[::3]
+QUIET = {"l1_ratios": (0,), "scoring": "accuracy", "use_legacy_attributes": True}
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +52,14 @@ def test_their_defaults_pass_without_a_word() -> None:
         warnings.simplefilter("error")
         LinearSVC(penalty="l2", dual="auto", random_state=None, verbose=0).fit(X, y)
         LogisticRegression(
-            penalty="l2", l1_ratio=0, dual=False, solver="lbfgs", random_state=None, max_iter=100
+            penalty="deprecated",
+            l1_ratio=0,
+            dual=False,
+            solver="lbfgs",
+            random_state=None,
+            max_iter=100,
         ).fit(X, y)
-        LogisticRegressionCV(3, l1_ratios=(0,), cv=None, dual=False, solver="lbfgs").fit(X, y)
+        LogisticRegressionCV(3, cv=None, dual=False, solver="lbfgs", **QUIET).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_their_defaults_pass_without_a_word() -> None:
     [
         (LinearSVC(dual=False), "dual=False has no effect: "),
         (LogisticRegression(dual=True), "dual=True has no effect: "),
-        (LogisticRegression(solver="saga"), "solver='saga' has no effect: "),
+        (LogisticRegression(solver="saga"), "solver='saga' is read as "),
         (LogisticRegression(solver="liblinear"), "solver='liblinear' is read as "),
         (LinearSVC(intercept_scaling=2.0), "intercept_scaling=2.0 has no effect: "),
     ],

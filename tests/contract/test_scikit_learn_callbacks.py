@@ -36,7 +36,7 @@ class Recorder:
         self.seen.append("teardown")
 
 
-@pytest.mark.parametrize("make", [LinearSVC, LogisticRegression, LinearSVCCV, LogisticRegressionCV])
+@pytest.mark.parametrize("make", [LinearSVC, LinearSVCCV, LogisticRegressionCV])
 def test_a_fit_is_a_task(make: Any) -> None:
     recorder = Recorder()
     model = make().set_callbacks(recorder)
@@ -44,6 +44,22 @@ def test_a_fit_is_a_task(make: Any) -> None:
     assert recorder.seen == ["setup", "begin", "end", "teardown"]
     np.testing.assert_array_equal(model.coef_, make().fit(X, y, np.ones(y.size)).coef_)
     clone(model)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("max_iter", [0, 2, 1000])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_iteration_is_a_task(classes: int, max_iter: int) -> None:
+    recorder = Recorder()
+    model = LogisticRegression(max_iter=max_iter).set_callbacks(recorder)
+    rows, labels = X[y < classes], y[y < classes]
+    model.fit(rows, labels)
+    # As in scikit-learn: the fit, at least one iteration, and an empty one.
+    tasks = 1 + max(int(model.n_iter_[0]), 1) + 1
+    assert recorder.seen.count("begin") == recorder.seen.count("end") == tasks
+    expected = LogisticRegression(max_iter=max_iter).fit(rows, labels)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert not {"_tasks", "_iteration"} & set(model.__dict__)
 
 
 def test_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
@@ -56,4 +72,8 @@ def test_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
 def test_scoring_monitor() -> None:
     monitor = callback.ScoringMonitor(scoring="accuracy")
     model = LogisticRegression().set_callbacks(monitor).fit(X, y)
-    assert monitor.get_logs().data[-1]["accuracy"] == model.score(X, y)
+    data = monitor.get_logs().data
+    assert data[-1]["accuracy"] == model.score(X, y)
+    # A score after every iteration, of the weights that it came to.
+    assert len(data) >= model.n_iter_[0] + 1
+    assert data[0]["accuracy"] > 0.8

@@ -112,8 +112,13 @@ def small(shape: SearchShape) -> bool:
     return shape.size.values * together <= MACHINE.small_problem
 
 
-def accuracy(shape: SearchShape, tol: float) -> Accuracy:
-    """Decide how exactly folds are solved in a search with this tolerance."""
+def accuracy(shape: SearchShape, tol: float, needed: float | None = None) -> Accuracy:
+    """Decide how exactly folds are solved in a search with this tolerance.
+
+    Or to a gap that is ``needed`` at every C.
+    """
+    if needed is not None:
+        return Accuracy(min(SOLVED_TO * tol, needed))
     if small(shape):
         return Accuracy(min(SOLVED_TO * tol, _SMALL_TOL))
     if not shape.counted or shape.certified:

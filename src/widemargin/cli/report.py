@@ -199,5 +199,6 @@ def _estimator(options: argparse.Namespace) -> Any:
         settings["C"] = options.C
         return LogisticRegression(**settings) if smooth else LinearSVC(options.loss, **settings)
     if smooth:
-        return LogisticRegressionCV(use_legacy_attributes=False, **settings)
+        settings |= {"l1_ratios": (0,), "scoring": "accuracy", "use_legacy_attributes": False}
+        return LogisticRegressionCV(**settings)
     return LinearSVCCV(options.loss, **settings)

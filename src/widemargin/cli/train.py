@@ -88,15 +88,17 @@ def run(options: argparse.Namespace) -> int:
 def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
     from widemargin.estimators.linear_svc import LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression
+    from widemargin.estimators.scikit_learn_arguments import l1_ratio_of
     from widemargin.problems.losses import gives_probabilities
 
     settings = {"C": options.C, **settings_of(options, data)}
-    settings |= {"penalty": options.penalty, "l1_ratio": options.l1_ratio}
     settings |= {"coef_bounds": options.coef_bounds, "positive": options.positive}
     several = options.multi_class not in JOINT_RULES
     jobs = -1 if several and options.jobs is None else options.jobs
     if gives_probabilities(options.loss):
+        settings["l1_ratio"] = l1_ratio_of(options.penalty, options.l1_ratio)
         return LogisticRegression(multi_class=options.multi_class, n_jobs=jobs, **settings)
+    settings |= {"penalty": options.penalty, "l1_ratio": options.l1_ratio}
     return LinearSVC(options.loss, multi_class=options.multi_class, n_jobs=jobs, **settings)
 
 

@@ -226,8 +226,8 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
         **settings_of(options, data),
     }
     if gives_probabilities(options.loss):
-        rule = options.multi_class
-        return LogisticRegressionCV(multi_class=rule, use_legacy_attributes=False, **settings)
+        settings |= {"l1_ratios": (0,), "use_legacy_attributes": False}
+        return LogisticRegressionCV(multi_class=options.multi_class, **settings)
     return LinearSVCCV(
         options.loss,
         multi_class=options.multi_class,

@@ -149,11 +149,12 @@ def check_not_negative(name: str, value: Any) -> None:
     )
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise an error unless the value is a positive integer."""
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise an error unless the value is a positive integer, or one from ``least`` on."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise ValueError(f"{name} must be a positive integer; got {value!r}")
+    if not whole or value < least:
+        kind = "a positive integer" if least == 1 else f"an integer from {least} on"
+        raise ValueError(f"{name} must be {kind}; got {value!r}")
 
 
 def check_flag(name: str, value: Any) -> None:

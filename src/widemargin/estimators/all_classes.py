@@ -45,13 +45,14 @@ def fit_all_classes(
     if start is None and estimator._checkpoints is not None:
         kept = estimator._checkpoints.point(0, (data.classes.size, data.rows.weights))
         start = None if kept is None else Start(*kept)
+    estimator._begin_tasks(data)
     solutions = estimator._solve(
         names,
         lambda _: problem,
         lambda *_: None if start is None else _point(problem, start),
         interrupt=interrupt,
     )
-    single = data.X.dtype == np.float32
+    single = estimator._halves(data)
     precision = solutions.replace_by([rounded(problem, solutions[0], data) if single else None])
     (solution,) = solutions
     w, b = one_for_two(solution.w), one_for_two(solution.b)

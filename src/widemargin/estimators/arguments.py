@@ -57,7 +57,7 @@ def check_limits(estimator: Any) -> None:
     check_positive("tol", estimator.tol)
     if estimator.time_limit is not None:
         check_positive("time_limit", estimator.time_limit)
-    check_count("max_iter", estimator.max_iter)
+    check_count("max_iter", estimator.max_iter, getattr(estimator, "_fewest_steps", 1))
     check_flag("warm_start", getattr(estimator, "warm_start", False))
     jobs = estimator.n_jobs
     if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin.auto.registry import choice_of
 from widemargin.estimators.arguments import seed_of
 from widemargin.estimators.checkpoints import Checkpoints
-from widemargin.estimators.scikit_learn_arguments import warn_outside
+from widemargin.estimators.fit_tasks import IterationTasks
+from widemargin.estimators.outside import warn_outside
 from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
 from widemargin.methods.base import Choice
@@ -58,9 +60,23 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
     _checkpoints: Checkpoints | None = None
     """Where to write down the weights of every step, if anywhere."""
 
+    _tasks: IterationTasks | None = None
+    """Who is told of every iteration, if anyone."""
+
+    _tells_iterations = False
+    """Whether scikit-learn's callbacks see the iterations of a fit."""
+
     def _method(self) -> str:
         """Return the solver's name as `choice_of` takes it."""
         return self.solver
+
+    def _gap(self) -> float:
+        """Return the relative duality gap to solve to."""
+        return float(self.tol)
+
+    def _exactness(self) -> float | None:
+        """Return the gap that the folds of a search need, if ``tol`` is theirs too."""
+        return None
 
     def _choice(self, problem: Any) -> Choice:
         """Return what picks the methods of a problem's run."""
@@ -100,7 +116,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
             Of the work around; if it asks to stop already, the starting points are the answers.
         """
         time_limit, callback, verbose = self._limits_of_a_run()
-        tol, seed = float(self.tol), seed_of(self.random_state)
+        tol, seed = self._gap(), seed_of(self.random_state)
         watch = Interrupt() if interrupt is None else interrupt
         titles = [str(name) for name in names]
         bar = ProgressBar(titles, tol) if verbose else None
@@ -112,6 +128,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
             if callback is not None:
                 callbacks.append(partial(callback, titles[place]))
             this = problem(place)
+            warm = start(place, this)
             solution = run(
                 this,
                 self._choice(this),
@@ -119,11 +136,13 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
                 max_iter=int(self.max_iter),
                 time_limit=time_limit,
                 callbacks=callbacks,
-                warm=start(place, this),
+                warm=warm,
                 seed=seed + place,
                 interrupt=watch,
-                keep=None if self._checkpoints is None else partial(self._checkpoints.keep, place),
+                keep=self._keeper(this, place, len(names)),
             )
+            if self.max_iter == 0 and warm is None:
+                solution = _untouched(this, solution)
             return finish(place, this, solution)
 
         with bar or nullcontext():
@@ -135,6 +154,23 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
                     solutions = Solutions(in_threads(work, effective_n_jobs(n_jobs), watch))
         solutions.signalled = watch.signalled
         return solutions
+
+    def _keeper(self, problem: Any, place: int, count: int) -> Callable[[Any, Any], object] | None:
+        """Return who takes the weights of every step of a problem, one of so many."""
+        tasks = self._tasks
+        if tasks is not None and count == 1:
+
+            def tell(w: Any, b: Any) -> None:
+                # As the answer would be: the intercept is that of the certificate.
+                judged = problem.certify(problem.point_at(w, b))[0]
+                tasks.end(judged.w, judged.b)
+
+            return tell
+        return None if self._checkpoints is None else partial(self._checkpoints.keep, place)
+
+    def _in_other_words(self, message: str, solutions: Sequence[Solution]) -> str:
+        """Return a warning as code around expects it."""
+        return message
 
     def _keep_runs(self, names: Sequence[Any], solutions: Solutions) -> None:
         """Keep what the runs say about themselves, and warn if a tolerance was not reached.
@@ -156,7 +192,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
         if solutions.signalled:
             raise KeyboardInterrupt(message)
         if message is not None:
-            warn_of_shortfall(message)
+            warn_of_shortfall(self._in_other_words(message, solutions))
 
     def _iterations(self, solutions: Sequence[Solution]) -> Any:
         return np.array([s.iterations for s in solutions])
@@ -210,6 +246,16 @@ class CertifiedClassifier(ClassifierMixin, CertifiedEstimator):
         scores = self.decision_function(X)
         places = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[places]
+
+
+def _untouched(problem: Any, solution: Solution) -> Solution:
+    """Return the answer of no step at all: the start itself, whose intercept is zero too."""
+    if not hasattr(problem, "primal_at"):
+        return solution
+    cold, before = problem.cold_point(), solution.certificate
+    primal = problem.primal_at(cold.w, cold.b)
+    certificate = Certificate(primal, before.dual, before.rounding)
+    return replace(solution, w=cold.w, b=cold.b, certificate=certificate)
 
 
 def _shortfall(names: Sequence[Any], solutions: Sequence[Solution]) -> str | None:

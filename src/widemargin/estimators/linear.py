@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.bounded import BoundedBinary, bounded
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
+from widemargin.problems.multiclass import one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import joint_kind, joint_problem, rule_for
 from widemargin.problems.sparse_weights import (
@@ -47,6 +49,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
     intercept_scaling: float
     coef_bounds: Any = None
     positive: bool = False
+    _fewest_steps = 0
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -136,12 +139,14 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             return Point(w, b, start.dual[place] * problem.y)
 
         single: list[Solution | None] = [None] * len(positives)
+        if not several:
+            self._begin_tasks(data)
 
         def write(place: int, problem: BinaryProblem, solution: Solution) -> Solution:
             nonlocal dual
             solution = self._with_support(problem, solution)
             weights[place] = solution.w
-            if data.X.dtype == np.float32:
+            if self._halves(data):
                 single[place] = rounded(problem, solution, data)
             if not several:
                 dual = np.empty((1, data.rows.count))
@@ -169,6 +174,15 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self.support_ = np.flatnonzero(dual.any(axis=0) if several else dual != 0.0)
         self.n_support_ = np.bincount(data.codes[self.support_], minlength=data.classes.size)
         self._keep_runs(names, solutions)
+
+    def _begin_tasks(self, data: TrainingSet) -> None:
+        """Tell scikit-learn's callbacks, if there are any, that a problem's run begins."""
+        if self._tasks is not None:
+            self._tasks.begin(partial(_attributes, data))
+
+    def _halves(self, data: TrainingSet) -> bool:
+        """Whether weights are float32, as the rows are."""
+        return bool(data.X.dtype == np.float32)
 
     def _works_in_blocks(self) -> bool:
         """Whether threads share the rows of a single problem."""
@@ -241,6 +255,18 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             "multi_class": rule_for(self._rule(), self.classes_.size),
             "l1_ratio": self._l1_ratio(),
         }
+
+
+def _attributes(data: TrainingSet, w: Any, b: Any) -> dict[str, Any]:
+    """Return the fitted attributes that weights of a problem stand for."""
+    lines = one_for_two(np.atleast_2d(w)), one_for_two(np.atleast_1d(b))
+    coef, intercept = split_intercept(*lines, data.scaling, data.rows.shift)
+    return {
+        "coef_": np.array(coef),
+        "intercept_": np.array(intercept),
+        "classes_": data.classes,
+        "n_features_in_": data.rows.features,
+    }
 
 
 def check_data(data: TrainingSet, rule: str, l1_ratio: float) -> None:

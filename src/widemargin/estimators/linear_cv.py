@@ -196,10 +196,8 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
                     "a certified choice needs penalty='l2': the bound on the solution's distance "
                     "is that of the squared norm"
                 )
-            if self.scoring not in (None, "accuracy"):
-                raise ValueError(
-                    "a certified choice bounds the rate of errors; it needs scoring='accuracy'"
-                )
+            if self._scoring() not in (None, "accuracy"):
+                raise ValueError("a certified choice bounds errors; it needs scoring='accuracy'")
             if not isinstance(self._intercept(), str) and self._intercept():
                 raise ValueError(
                     "a certified choice needs fit_intercept='penalised' or False: the bound on the "
@@ -235,7 +233,7 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
             folds.loss.smooth and folds.loss.compiled and not folds.l1_ratio,
             folds.data.free_intercept,
             joint=folds.rule != "ovr",
-            counted=self.scoring in (None, "accuracy"),
+            counted=self._scoring() in (None, "accuracy"),
             certified=self.certify is not None,
             shared=folds.own is None,
             elsewhere=folds.data.rows.elsewhere,
@@ -245,23 +243,25 @@ class LinearClassifierCV(RoutesMetadata, Transforms):
     def _driver(self, folds: Folds, metadata: dict[str, Any], search: Search, tol: float) -> Driver:
         shape = self._shape(folds)
         engine = engine_for(folds, shape, self._method())
-        scorer = scorer_of(
+        scorer, of_fold = scorer_of(
             folds,
-            self.scoring,
+            self._scoring(),
             lambda fold, w, b: self._fitted(folds, fold, w, b),
             engine.weights,
             getattr(self, "_probabilities", None),
             metadata,
         )
         limits = Limits(
-            accuracy(shape, tol),
+            accuracy(shape, tol, self._exactness()),
             int(self.max_iter),
             self.time_limit,
             effective_n_jobs(self.n_jobs),
             seed_of(self.random_state),
             self.callback,
         )
-        return Driver(engine, scorer, limits, search)
+        # A callable sees one fold after the other, as in scikit-learn, where nothing waits for it.
+        waits = self.Cs is None or self.certify is not None or not search.keeps_weights
+        return Driver(engine, scorer, limits, search, later=None if waits else of_fold)
 
     def _bar(self, folds: Folds, Cs: Any) -> Any:
         """Return a progress bar for so many values of C if one is to be shown, as a context."""

@@ -19,7 +19,7 @@ from widemargin.data.validation import check_number, validate_new_rows, validate
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedEstimator
 from widemargin.estimators.fit_tasks import CallbackSupportMixin, fit_task
-from widemargin.estimators.scikit_learn_arguments import warn_outside
+from widemargin.estimators.outside import warn_outside
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.one_class import OneClassProblem
 from widemargin.problems.one_class_support import polished

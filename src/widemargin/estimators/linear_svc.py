@@ -9,6 +9,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.estimators.arguments import check_one_thread, loss_of_rule
 from widemargin.estimators.linear import LinearClassifier
+from widemargin.estimators.named_solvers import check_formulation
 from widemargin.estimators.scikit_learn_arguments import check_dual, l1_ratio_of, told_apart
 from widemargin.problems.losses import Loss
 from widemargin.problems.multiclass import check_rule
@@ -33,7 +34,8 @@ class LinearSVC(LinearClassifier):
     l1_ratio : float, optional
         ρ, from 0 to 1; needed by ``penalty="elasticnet"``.
     dual : bool or "auto", default="auto"
-        For compatibility with scikit-learn; no effect.
+        For compatibility with scikit-learn; no effect on the model. A combination of loss and
+        penalty that LIBLINEAR does not have in this form is an error, as there.
     C : float, default=1.0
         Weight of the losses in the objective: the inverse of the regularisation strength.
     tol : float, default=1e-4
@@ -190,5 +192,8 @@ class LinearSVC(LinearClassifier):
         return rule
 
     def _check_arguments(self) -> None:
+        if self.multi_class == "ovr":
+            penalty = told_apart(self.loss, self.penalty)[1]
+            check_formulation(penalty, self._loss(), self.dual)
         super()._check_arguments()
         check_dual(self.dual, "auto")

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.estimators.certified import Solutions
+from widemargin.estimators.future_changes import DEPRECATED, announce_penalty, warn_of_ratio
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.scikit_learn_arguments import LogisticArguments
 from widemargin.problems.losses import LOGISTIC, Loss
@@ -78,9 +79,9 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
 
     Parameters
     ----------
-    penalty : {"l2", "l1", "elasticnet", None}, default="l2"
-        As scikit-learn had it before version 1.8: "l1" means ``l1_ratio=1``, "elasticnet" any
-        ``l1_ratio``, None means ``C=np.inf``.
+    penalty : {"l2", "l1", "elasticnet", None}, optional
+        Deprecated, as in scikit-learn since version 1.8: "l2" means ``l1_ratio=0``, "l1"
+        ``l1_ratio=1``, "elasticnet" any ``l1_ratio``, None means ``C=np.inf``.
     C : float, default=1.0
         Weight of the losses in the objective: the inverse of the regularisation strength. With
         infinity there is no penalty, and separable classes have no optimum, which is said.
@@ -109,7 +110,8 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
         Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
     solver : {"auto", "dual_cd", "newton", "primal_cd", "proximal_newton"}, default="auto"
         Optimisation method; all reach the same solution to within ``tol``. scikit-learn's names
-        are read as "auto"; "liblinear" as ``fit_intercept="penalised"`` too, its objective.
+        are read as "auto", with the limits that they have there and a gap of ``tol**2``, because
+        their ``tol`` bounds the gradient; "liblinear" as ``fit_intercept="penalised"`` too.
     max_iter : int, default=1000
         Maximum number of sweeps or steps.
     time_limit : float, optional
@@ -152,9 +154,11 @@ status_, solver_, history_
     # The column of a file, which `fit` of the CV classes does not take.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"label": UNUSED}
 
+    _tells_iterations = True
+
     def __init__(
         self,
-        penalty: str | None = "l2",
+        penalty: str | None = DEPRECATED,
         *,
         C: float = 1.0,
         l1_ratio: float | None = 0.0,
@@ -217,4 +221,6 @@ status_, solver_, history_
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
+        announce_penalty(self.penalty, "l1_ratio")
+        warn_of_ratio(self.penalty, self.l1_ratio)
         self._check_foreign()

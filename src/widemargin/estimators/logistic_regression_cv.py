@@ -12,6 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.data.training_set import TrainingSet
 from widemargin.estimators.fit_tasks import fit_task
+from widemargin.estimators.future_changes import (
+    DEPRECATED,
+    WARN,
+    announce_search,
+    not_given,
+)
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_scores import Start
@@ -51,15 +57,17 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         solutions do not change over three values of C, up to 1024.
     l1_ratios : array-like, optional
         Values of ρ in the penalty ρ‖w‖₁ + ½(1 − ρ)‖w‖² to try, each at every C; by default 0. Those
-        above 0 make weights exactly zero.
+        above 0 make weights exactly zero. To leave it out is deprecated, as in scikit-learn: from
+        its version 1.10 on the default is ``(0,)``, which adds an axis to the attributes.
     cv : int, splitter or iterable of splits, default=5
         As in scikit-learn; an integer means that many stratified folds.
     dual : bool, default=False
         For compatibility with scikit-learn; no effect.
-    penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        As in `LogisticRegression`: "l1" means ``l1_ratios=[1]``.
+    penalty : {"l2", "l1", "elasticnet"}, optional
+        Deprecated, as in `LogisticRegression`: "l1" means ``l1_ratios=[1]``.
     scoring : str or callable, optional
-        Name of a scorer, or a callable ``(estimator, X, y)``; by default accuracy.
+        Name of a scorer, or a callable ``(estimator, X, y)``; by default accuracy, and from
+        scikit-learn 1.11 on "neg_log_loss", as a warning says. A callable is called fold by fold.
     search_tol : float, default=1e-2
         Tolerance of the search. The folds are solved to a relative duality gap of a tenth of it
         (more loosely beyond the best C, once the accuracy has fallen by more than 0.2 points). The
@@ -95,9 +103,9 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
     refit : bool, default=True
         Whether to train on all examples at the best C. If not, ``coef_`` is the mean of the folds'
         weights, each at its own best C, and ``C_`` the mean of those.
-    use_legacy_attributes : bool, default=True
-        The shapes of ``C_``, ``scores_``, ``coefs_paths_`` and ``n_iter_``: those of scikit-learn
-        1.9's default, with dictionaries over classes, or those of scikit-learn 1.10's.
+    use_legacy_attributes : bool, optional
+        The shapes of ``C_``, ``scores_``, ``coefs_paths_`` and ``n_iter_``. True, the default until
+        scikit-learn 1.10: those of its version 1.9, with dictionaries over classes. False: arrays.
     callback : callable, optional
         Called as ``callback("C=...", record)`` at every check of a certificate; the search stops if
         it returns True.
@@ -157,7 +165,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
     >>> from widemargin import LogisticRegressionCV
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegressionCV(
-    ...     [0.01, 0.1, 1.0, 10.0], scoring="roc_auc", use_legacy_attributes=False
+    ...     [0.01, 0.1, 1.0, 10.0], l1_ratios=(0,), scoring="roc_auc", use_legacy_attributes=False
     ... ).fit(scale(X), y)
     >>> print(f"C = {model.C_}, AUC {model.best_score_:.3f}")
     C = 1.0, AUC 0.995
@@ -170,11 +178,11 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         self,
         Cs: Any = 10,
         *,
-        l1_ratios: Any = None,
+        l1_ratios: Any = WARN,
         cv: Any = 5,
         dual: bool = False,
-        penalty: str = "l2",
-        scoring: Any = None,
+        penalty: str = DEPRECATED,
+        scoring: Any = WARN,
         search_tol: float = 1e-2,
         certify: float | None = None,
         transformer: Any = None,
@@ -190,7 +198,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         random_state: Any = 0,
         verbose: int = 0,
         refit: bool = True,
-        use_legacy_attributes: bool = True,
+        use_legacy_attributes: bool | str = WARN,
         callback: Callable[[str, Record], object] | None = None,
     ) -> None:
         self.Cs = Cs
@@ -224,6 +232,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         super()._check_arguments()
         if self.penalty is None:
             raise ValueError("penalty=None leaves no C to choose; use LogisticRegression")
+        announce_search(self.penalty, self.l1_ratios, self.scoring, self.use_legacy_attributes)
         self._check_foreign()
         check_cv_arguments(self.l1_ratios, self.refit, self.use_legacy_attributes)
         if self.transformer is not None and not self.refit:
@@ -239,7 +248,8 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
             if self.penalty == "elasticnet":
                 raise ValueError("l1_ratios must be specified when penalty is elasticnet.")
             return [l1_ratio_of(self.penalty, 0.0)]
-        return [l1_ratio_of(self.penalty, ratio) for ratio in np.atleast_1d(given)]
+        decided = self.penalty == "l2"  # a penalty that was given decides
+        return [0.0 if decided else l1_ratio_of(self.penalty, r) for r in np.atleast_1d(given)]
 
     def _l1_ratio(self) -> float:
         return float(getattr(self, "_searched_ratio", self._ratios()[0]))
@@ -275,7 +285,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
         return self
 
     def _unfitted(self) -> LinearClassifier:
-        return super()._unfitted().set_params(penalty="l2", l1_ratio=self._l1_ratio())
+        return super()._unfitted().set_params(penalty=DEPRECATED, l1_ratio=self._l1_ratio())
 
     def _C(self) -> float:
         return self.C
@@ -292,7 +302,7 @@ class LogisticRegressionCV(LogisticArguments, Probabilities, LinearClassifierCV)
             self._train(data.at(self.C_), Start(w, b), watch)
 
     def _publish(self, search: Search, folds: Folds) -> None:
-        given = self.l1_ratios is not None
+        given = self.l1_ratios is not None and not not_given(self.l1_ratios)
         shapes = legacy_attributes if self.use_legacy_attributes else attributes
         for name, value in shapes(search, folds, self.C, given, bool(self.fit_intercept)).items():
             setattr(self, name, value)

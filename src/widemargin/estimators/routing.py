@@ -17,6 +17,8 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from widemargin.estimators.future_changes import not_given
+
 
 def routing_enabled() -> bool:
     """Whether scikit-learn's metadata routing is switched on."""
@@ -47,7 +49,12 @@ class RoutesMetadata:
 
     def _get_scorer(self) -> Any:
         """Return the scorer, as a callable of estimator, X and y."""
-        return get_scorer("accuracy" if self.scoring is None else self.scoring)
+        scoring = self._scoring()
+        return get_scorer("accuracy" if scoring is None else scoring)
+
+    def _scoring(self) -> Any:
+        """Return the score that was given, or None."""
+        return None if not_given(self.scoring) else self.scoring
 
     def _routed(
         self, sample_weight: Any, params: dict[str, Any]

@@ -9,22 +9,31 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
-import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from widemargin.data.training_set import TrainingSet
 from widemargin.data.validation import check_flag, check_number, check_positive
+from widemargin.estimators.future_changes import not_given
+from widemargin.estimators.named_solvers import (
+    DOUBLE_PRECISION,
+    PENALISES_THE_INTERCEPT,
+    SMALLEST_GAP,
+    SOLVERS,
+    check_classes,
+    check_named,
+    check_rows,
+    gap_for,
+    in_their_words,
+    is_named,
+)
+from widemargin.estimators.outside import warn_outside
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.problems.unpenalised import UnpenalisedProblem
-
-SOLVERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
-"""Names that scikit-learn's LogisticRegression takes for ``solver``."""
-
-PENALISES_THE_INTERCEPT = "liblinear"
-"""The one among them that minimises another objective."""
+from widemargin.run import Solution, Status
 
 _explained: set[str] = set()
 
@@ -53,16 +62,6 @@ def explain_once(argument: str, sentence: str) -> None:
     if argument not in _explained:
         _explained.add(argument)
         warn_outside(sentence, IgnoredArgumentWarning)
-
-
-def warn_outside(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called the package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "widemargin."
-    ):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 def check_dual(dual: Any, default: Any) -> None:
@@ -125,19 +124,49 @@ class LogisticArguments:
 
     penalty: Any
     dual: Any
+    tol: float
+    max_iter: int
     solver: str
     fit_intercept: bool | str
     intercept_scaling: float
     C: float
+    _rule: Callable[[], str]
 
     def _method(self) -> str:
         """Return the solver here; scikit-learn's names all leave the choice to us."""
-        return "auto" if isinstance(self.solver, str) and self.solver in SOLVERS else self.solver
+        return "auto" if is_named(self.solver) else self.solver
+
+    def _gap(self) -> float:
+        """Return the relative gap to solve to; scikit-learn's solvers bound the gradient."""
+        return gap_for(float(self.tol)) if is_named(self.solver) else float(self.tol)
+
+    def _exactness(self) -> float | None:
+        """Return the gap that the folds of a search need: ``tol`` of a solver is theirs too."""
+        return max(self._gap(), SMALLEST_GAP) if is_named(self.solver) else None
+
+    def _in_other_words(self, message: str, solutions: Sequence[Solution]) -> str:
+        """Return a warning that begins as that of the solver named, which code may look for."""
+        limited = any(s.status is Status.ITERATION_LIMIT for s in solutions)
+        if not (limited and is_named(self.solver)):
+            return message
+        return f"{in_their_words(self.solver, int(self.max_iter))}: {message}"
+
+    def _halves(self, data: TrainingSet) -> bool:
+        """Whether float32 rows have float32 weights; LIBLINEAR's are float64."""
+        return super()._halves(data) and self.solver != DOUBLE_PRECISION  # type: ignore[misc]
+
+    def _training_set(self, X: Any, y: Any, sample_weight: Any, C: float) -> TrainingSet:
+        if is_named(self.solver):
+            check_rows(self.solver, X)
+        data: TrainingSet = super()._training_set(X, y, sample_weight, C)  # type: ignore[misc]
+        if is_named(self.solver):
+            check_classes(self.solver, data.X, data.classes.size, self._rule() != "ovr")
+        return data
 
     def _intercept(self) -> bool | str:
         """Return the kind of intercept; scikit-learn's 'liblinear' is the objective's name too."""
         exact = not isinstance(self.fit_intercept, str) and self.fit_intercept
-        if exact and isinstance(self.solver, str) and self.solver == PENALISES_THE_INTERCEPT:
+        if exact and is_named(self.solver) and self.solver == PENALISES_THE_INTERCEPT:
             return "penalised"
         return self.fit_intercept
 
@@ -158,16 +187,15 @@ class LogisticArguments:
     def _l1_ratio(self) -> float:
         """Return ρ; without a penalty its shape says nothing."""
         ratio = l1_ratio_of(self.penalty, getattr(self, "l1_ratio", None))
-        return ratio if math.isfinite(self._C()) else 0.0
+        # In LogisticRegression a penalty that was given decides.
+        return ratio if math.isfinite(self._C()) and self.penalty != "l2" else 0.0
 
     def _check_foreign(self) -> None:
-        ratio = getattr(self, "l1_ratio", None)
-        if self.penalty == "l1" and ratio is not None and 0.0 < ratio < 1.0:
-            warn_outside(
-                "l1_ratio parameter is only used when penalty is 'elasticnet'. Got (penalty=l1)",
-                UserWarning,
-            )
-        check_dual(self.dual, False)
+        if is_named(self.solver):
+            unpenalised = math.isinf(self._C())
+            check_named(self.solver, self._l1_ratio(), unpenalised, self.dual)
+        else:
+            check_dual(self.dual, False)
         if self.solver == PENALISES_THE_INTERCEPT:
             explain_once(
                 "solver=liblinear",
@@ -177,15 +205,16 @@ class LogisticArguments:
         elif self.solver in SOLVERS[1:]:
             explain_once(
                 "solver",
-                f"solver={self.solver!r} has no effect: the solution is the same, and "
-                "solver='auto' chooses the method",
+                f"solver={self.solver!r} is read as solver='auto' with the limits that it has in "
+                "scikit-learn and a closer tolerance, as its tol bounds the gradient",
             )
 
 
 def check_cv_arguments(l1_ratios: Any, refit: Any, legacy: Any) -> None:
     """Check the arguments that scikit-learn's LogisticRegressionCV has beside those."""
-    if l1_ratios is not None and not (isinstance(l1_ratios, str) and l1_ratios == "warn"):
+    if l1_ratios is not None and not not_given(l1_ratios):
         for ratio in np.atleast_1d(np.asarray(l1_ratios, dtype=object)):
             l1_ratio_of("l2", ratio)
     check_flag("refit", refit)
-    check_flag("use_legacy_attributes", legacy)
+    if not not_given(legacy):
+        check_flag("use_legacy_attributes", legacy)

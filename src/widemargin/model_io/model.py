@@ -280,11 +280,12 @@ class LinearModel:
             "class_weight": self.class_weight,
         }
         if self.l1_ratio:
-            settings |= {"penalty": "elasticnet", "l1_ratio": self.l1_ratio}
+            settings["l1_ratio"] = self.l1_ratio
         if gives_probabilities(self.loss):
             rule = default_rule(self.loss) if self.classes.size == 2 else self.multi_class
             return LogisticRegression(multi_class=rule, **settings)
-        return LinearSVC(self.loss, multi_class=self.multi_class, **settings)
+        penalty = "elasticnet" if self.l1_ratio else "l2"
+        return LinearSVC(self.loss, penalty, multi_class=self.multi_class, **settings)
 
 
 def model_of(estimator: LinearScores | LinearModel) -> LinearModel:

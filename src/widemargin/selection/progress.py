@@ -45,6 +45,9 @@ class SearchBar(FoldsBar):
     def told(self, search: Search) -> None:
         """Draw the state of a search."""
         best, place = search.best, self.place(len(search.Cs))
+        if np.isnan(search.scores[-1]).any():  # still to come
+            self.show(len(search.Cs), f"C {place}: {search.Cs[-1]:g}")
+            return
         self.show(
             len(search.Cs),
             f"C {place}: {search.Cs[-1]:g}, score {np.mean(search.scores[-1]):.4f}; "

@@ -18,6 +18,7 @@ from widemargin.selection.folds import Folds
 from widemargin.selection.search import Scorer
 
 Vector = NDArray[np.float64]
+FoldScorer = Callable[[int, Vector, Vector], float]
 
 
 def places_of(decisions: Vector) -> NDArray[np.intp]:
@@ -84,8 +85,10 @@ def scorer_of(
     current: Callable[[], tuple[Any, Vector]],
     probabilities: Callable[[Vector], Vector] | None,
     metadata: dict[str, Any] | None = None,
-) -> Scorer:
-    """Return the function that scores what the folds came to.
+) -> tuple[Scorer, FoldScorer | None]:
+    """Return the function that scores what the folds came to, and one for single folds.
+
+    The latter takes a fold, its weights and its intercepts, and is None for the name of a score.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def scorer_of(
         metadata = {"sample_weight": folds.data.weight}
     counted = scoring is None or (isinstance(scoring, str) and scoring == "accuracy")
     if counted and set(metadata) <= {"sample_weight"}:
-        return accuracy(folds, weighted=scoring is None or "sample_weight" in metadata)
+        return accuracy(folds, weighted=scoring is None or "sample_weight" in metadata), None
     check_score_name(scoring)
     named = isinstance(scoring, str)
     y = folds.data.y
@@ -117,25 +120,30 @@ def scorer_of(
     if named:
         _try(scorer, scoring, probe, y[test])
 
+    def of_fold(fold: int, estimator: Any, rows: Any) -> float:
+        test = folds.splits[fold][1]
+        given = {
+            name: _selected(value, test, y.size)
+            for name, value in metadata.items()
+            if value is not None
+        }
+        return score_of(scorer, estimator, rows, y[test], **given)
+
     def score(solved: Solved) -> Vector:
         values = np.empty(len(folds.splits))
-        weights = None if named else current()
         for fold, (_, test) in enumerate(folds.splits):
-            if weights is None:
-                estimator: Any = _Answers(folds.data.classes, solved.decisions[fold], probabilities)
-                rows: Any = np.zeros((test.size, 1))
-            else:
-                estimator = fitted(fold, weights[0][fold], weights[1][fold])
-                rows = folds.held_out_X(fold)
-            given = {
-                name: _selected(value, test, y.size)
-                for name, value in metadata.items()
-                if value is not None
-            }
-            values[fold] = score_of(scorer, estimator, rows, y[test], **given)
+            answers = _Answers(folds.data.classes, solved.decisions[fold], probabilities)
+            values[fold] = of_fold(fold, answers, np.zeros((test.size, 1)))
         return values
 
-    return score
+    def at_weights(fold: int, w: Vector, b: Vector) -> float:
+        return of_fold(fold, fitted(fold, w, b), folds.held_out_X(fold))
+
+    def score_anew(solved: Solved) -> Vector:
+        w, b = current()
+        return np.array([at_weights(fold, w[fold], b[fold]) for fold in range(len(folds.splits))])
+
+    return (score, None) if named else (score_anew, at_weights)
 
 
 def check_score_name(scoring: Any) -> None:

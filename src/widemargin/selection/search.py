@@ -36,6 +36,9 @@ Scorer = Callable[[Solved], Vector]
 CUT_SHORT = ("it was interrupted", "the time limit was reached")
 """Reasons for a search to end before its time."""
 
+_UNSCORED = np.array([np.nan])
+"""The scores at a C that are still to come."""
+
 _COLUMNS = ("Cs", "scores", "primal", "dual", "passes", "seconds", "iterations", "weights")
 
 
@@ -100,6 +103,15 @@ class Search:
         place = self.Cs.index(C)
         self.passes[place] += passes
         self.seconds[place] += seconds
+
+    def score_later(self, places: list[int], scores: Vector, folds: Folds) -> None:
+        """Take scores of shape (places, folds) for values of C that were looked at without."""
+        for place, values in zip(places, scores, strict=True):
+            self.scores[place] = values
+        self.best_score = float(np.mean(self.scores[self.best]))
+        self.decided = None
+        kept = self.weights[self.best]
+        self.start = None if kept is None else _mean_weights(*kept, folds)
 
     def sort(self) -> None:
         """Bring what was seen into the order of C."""
@@ -170,6 +182,14 @@ def _first_sparse_C(folds: Folds, data: TrainingSet) -> float:
     return float(min(unit.smallest_factor() for unit in units))
 
 
+def _mean_weights(w: Any, b: Vector, folds: Folds) -> tuple[Vector, Vector]:
+    """Return the means over the folds that train them."""
+    trained = np.isnan(folds.fixed)
+    count = np.maximum(trained.sum(axis=0), 1)
+    given = folds.given_intercepts(w, b)
+    return np.sum(w, axis=0) / count[:, None], np.sum(given, axis=0, where=trained) / count
+
+
 def automatic_Cs(folds: Folds) -> Iterator[float]:
     """Yield C from the smallest that matters, doubled until the largest."""
     C = _first_C(folds)
@@ -191,6 +211,9 @@ class Driver:
         What was seen, now or before.
     told : callable, optional
         Called with the search after each C.
+    later : callable, optional
+        Scores a fold at its weights and intercepts. All values of C are then scored at the end,
+        fold after fold, and ``scorer`` is not asked.
     watch : Interrupt
     began : float
         When the time limit began to run, by ``time.perf_counter``.
@@ -201,6 +224,7 @@ class Driver:
     limits: Limits
     search: Search = field(default_factory=Search)
     told: Callable[[Search], None] | None = None
+    later: Callable[[int, Any, Vector], float] | None = None
     watch: Interrupt = field(default_factory=Interrupt)
     began: float = field(default_factory=time.perf_counter)
 
@@ -250,7 +274,21 @@ class Driver:
                         f"epsilon {rule.epsilon:g})"
                     )
                     break
+            if self.later is not None:
+                self._score_folds(self.later)
         return search
+
+    def _score_folds(self, score: Callable[[int, Any, Vector], float]) -> None:
+        """Score what was looked at without, fold after fold, at one C after the other."""
+        search, folds = self.search, self.engine.folds
+        places = [place for place, values in enumerate(search.scores) if values is _UNSCORED]
+        scores = np.empty((len(places), len(folds.splits)))
+        for fold in range(len(folds.splits)):
+            for row, place in enumerate(places):
+                kept = search.weights[place]
+                assert kept is not None
+                scores[row, fold] = score(fold, kept[0][fold], kept[1][fold])
+        search.score_later(places, scores, folds)
 
     def _look_at(self, C: float, began: float) -> bool:
         """Solve and score all folds at C; return whether every run ended by itself."""
@@ -293,4 +331,6 @@ class Driver:
             if not first.whole or self.search.far_below(accuracy.slack, scores):
                 return first, scores
         solved = self.engine.solve(C, self.effort(C, accuracy.tol))
+        if self.later is not None:
+            return solved, _UNSCORED
         return solved if first is None else solved.after(first), self.scorer(solved)
