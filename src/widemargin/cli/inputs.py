@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +20,21 @@ if TYPE_CHECKING:
 
 _OWN_START = b"\x89WIDEMG\n"
 _LIBLINEAR_START = b"solver_type"
+
+
+_ABOUT_DATA = re.compile(r"\b(X|y|rows?|samples?|class(es)?|labels?|features?)\b")
+"""Errors about arguments name the argument instead."""
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Put the file's name before errors about the data that were read from it."""
+    try:
+        yield
+    except ValueError as error:
+        if path in str(error) or not _ABOUT_DATA.search(str(error)):
+            raise
+        raise ValueError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, fit_width, model_format, read_data, read_model
+from widemargin.cli.inputs import (
+    check_writable,
+    fit_width,
+    model_format,
+    naming,
+    read_data,
+    read_model,
+)
 from widemargin.cli.options import (
     LOSSES,
     NUMBER,
@@ -138,13 +145,15 @@ def _of_data(options: argparse.Namespace) -> tuple[Report, dict[str, Any]]:
 
     if options.data is not None:
         raise ValueError(f"{options.file} is not a model; held-out data are given by --test")
-    X, y, X_test, y_test, names = _split(options)
+    with naming(options.file):
+        X, y, X_test, y_test, names = _split(options)
     model = _estimator(options)
     if not sp.issparse(X) and not options.no_scaling:
         model = make_pipeline(StandardScaler(), model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the page says whether it converged
-        model.fit(X, y)
+        with naming(options.file):
+            model.fit(X, y)
     accuracy = float((model.predict(X_test) == y_test).mean())
     last = model[-1] if hasattr(model, "steps") else model
     gap = last.certificate_.relative_gap

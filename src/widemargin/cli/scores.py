@@ -13,7 +13,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, fit_width, read_data, write_model
+from widemargin.cli.inputs import check_writable, fit_width, naming, read_data, write_model
 from widemargin.cli.options import (
     COUNT,
     INTERCEPTS,
@@ -172,7 +172,8 @@ def fit(output: Output, options: argparse.Namespace, estimator: Any, data: Data)
         warnings.simplefilter("ignore")  # the report says whether it converged
         estimator.callback = callback
         try:
-            estimator.fit(data.X, data.y)
+            with naming(options.data):
+                estimator.fit(data.X, data.y)
         except KeyboardInterrupt:
             if not hasattr(estimator, "status_"):  # there is nothing to write
                 raise

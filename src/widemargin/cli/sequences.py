@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli import one_class, scores
-from widemargin.cli.inputs import check_writable
+from widemargin.cli.inputs import check_writable, naming
 from widemargin.cli.options import (
     NUMBER,
     add_output_options,
@@ -155,7 +155,8 @@ def _fit(output: Output, options: argparse.Namespace, estimator: Any, data: Conl
         warnings.simplefilter("ignore")  # the report says whether it converged
         estimator.callback = callback
         try:
-            estimator.fit(data.X, data.y, lengths=data.lengths)
+            with naming(options.data):
+                estimator.fit(data.X, data.y, lengths=data.lengths)
         except KeyboardInterrupt:
             if not hasattr(estimator, "status_"):  # there is nothing to write
                 raise

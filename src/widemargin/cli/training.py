@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, read_data, write_model
+from widemargin.cli.inputs import check_writable, naming, read_data, write_model
 from widemargin.cli.options import (
     INTERCEPTS,
     MODEL_FORMATS,
@@ -159,7 +159,8 @@ def fit_and_write(
         warnings.simplefilter("ignore")  # the report says whether it converged
         estimator.callback = callback
         try:
-            (fit or estimator.fit)(data.X, data.y)
+            with naming(options.data):
+                (fit or estimator.fit)(data.X, data.y)
         except KeyboardInterrupt:
             if not hasattr(estimator, "status_"):  # there is nothing to write
                 raise

@@ -13,7 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable
+from widemargin.cli.inputs import check_writable, naming
 from widemargin.cli.options import (
     CALIBRATIONS,
     COUNT,
@@ -104,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     check_problem(options)
     _check_search(options)
     data, path = read_training_data(options)
-    _check_folds(options.folds, data)
+    with naming(options.data):
+        _check_folds(options.folds, data)
     estimator = _estimator(options, data)
     fit = _going_on(options, estimator, data) if options.goes_on else None
     places = _Places(None if options.certify or options.Cs is None else len(options.Cs))
