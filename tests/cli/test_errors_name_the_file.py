@@ -43,3 +43,9 @@ def test_arguments(run, arguments):
     code, _, err = run("train", "cancer.svm", "--loss", "hinge", *arguments)
     assert code == 2
     assert "cancer.svm" not in err
+
+
+def test_a_device_without_room(run):
+    code, _, err = run("train", "cancer.svm", "/dev/full", "--quiet")
+    assert code == 2
+    assert "/dev/full" in err

@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a directory")
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-        with open(path, mode, **options) as direct:
+        with _named(path), open(path, mode, **options) as direct:
             yield direct
         return
     if not target.parent.is_dir():
@@ -43,16 +43,26 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
     # Not tempfile: its files are private (0600), and the renamed one would stay so.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with open(descriptor, mode, **options) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException as error:
+        with _named(path):
+            with open(descriptor, mode, **options) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+    except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = os.fspath(path)  # a full disk says so without a name
+        raise
+
+
+@contextlib.contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in errors of the system that have none: a full disk says so without a name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
         raise
