@@ -54,6 +54,11 @@ class IterationTasks:
         if self._count == 0:  # one at least, as in scikit-learn
             self._end({})
         self._task.call_on_fit_task_end(estimator=estimator)
+        self._attributes = lambda w, b: {}  # the data go with the fit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave nothing in copies of the estimator that callbacks send to other processes."""
+        return type(None), ()
 
     def _end(self, given: dict[str, Any]) -> None:
         self._task.call_on_fit_task_end(**self._about, reconstruction_attributes=given)
