@@ -158,6 +158,12 @@ def test_predict_prints_labels_and_accuracy(run, folder, model_format):
     assert (code, err) == (0, "")
     assert "accuracy" in summary
     assert (folder / "out.txt").read_text() == out
+    # LIBLINEAR's third file.
+    assert run("predict", "iris.svm", "-q", "a.model", "third.txt")[0] == 0
+    assert (folder / "third.txt").read_text() == out
+    code, _, err = run("predict", "iris.svm", "a.model", "third.txt", "-o", "out.txt")
+    assert code == 2
+    assert "the predictions have two files" in err
 
 
 def test_predict_json(run_json):

@@ -32,7 +32,9 @@ def add_to(commands: Any) -> None:
     data = "LIBSVM format, CSV or Parquet, or words in columns; with or without labels"
     parser.add_argument("data", help=data)
     parser.add_argument("model", help="a widemargin or LIBLINEAR model")
-    parser.add_argument("-o", "--output", metavar="FILE", help="predictions (default: stdout)")
+    place = "predictions, as the third file of LIBLINEAR's predict (default: stdout)"
+    parser.add_argument("written", nargs="?", metavar="output", help=place)
+    parser.add_argument("-o", "--output", metavar="FILE", help="the same, as an option")
     columns = parser.add_mutually_exclusive_group()
     columns.add_argument(
         "--proba",
@@ -66,6 +68,10 @@ def run(options: argparse.Namespace) -> int:
     """Read both files, predict, write, report."""
     from widemargin.model_io import LinearModel, ScoreModel
 
+    if options.written is not None:
+        if options.output is not None:
+            raise ValueError("the predictions have two files: give one, or --output")
+        options.output = options.written
     printed = options.output is None and not options.json
     output = Output(options, tables_on_stderr=printed)
     if options.output is not None:
