@@ -50,7 +50,9 @@ def _folder() -> Path:
 def _start(
     folder: Path, arguments: list[str], before: Callable[[], None] | None = None
 ) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    # Threads that other libraries start when they are imported: numexpr comes with pandas, and that
+    # with scikit-learn, if they are installed; it ends the process if it gets none.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1"}
     root = str(Path(__file__).parents[2])
     environment["PYTHONPATH"] = os.pathsep.join([*filter(None, sys.path), root])
     return subprocess.Popen(

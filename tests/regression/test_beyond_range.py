@@ -9,9 +9,13 @@ import pytest
 from tests.fuzz.certificates import case
 
 from widemargin import LinearSVC, RobustSVC, verify_exactly
+from widemargin.data.rows import Rows
 from widemargin.exact.rest import solved_in_integers
+from widemargin.methods.base import Settings
 from widemargin.methods.interior._norm_cones import RoundCone
+from widemargin.methods.interior.robust import RobustInteriorPoint
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.robust import RobustProblem
 from widemargin.problems.robust_bounds import within
 
 
@@ -77,6 +81,20 @@ def test_the_round_cone_far_out() -> None:
     dw, price = cone.solve_with(np.zeros(2), 0.0, np.ones(2), 1.0)
     assert np.isfinite(dw).all()
     assert np.isfinite(price)
+
+
+@pytest.mark.parametrize("share", [0.7, 1e200, np.inf])
+def test_the_round_cone_beyond_the_range(share: float) -> None:
+    """Multipliers that overflowed ended in a division by zero."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(6, 2)), np.array([-1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
+    problem = RobustProblem(Rows.of(X), y, np.full(6, 1 / 6), 0.1, 1.0, 2.0, 0.0, True)
+    method = RobustInteriorPoint()
+    state = method.start(problem, None, Settings(1e-12, 0))
+    state.cone.z[0] = share
+    method.advance(state)
+    assert state.finished == (share > 1.0)
+    assert np.isfinite(state.point.w).all()
 
 
 def test_dual_variables_at_rest() -> None:

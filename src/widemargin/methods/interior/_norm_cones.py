@@ -20,6 +20,9 @@ Matrix = NDArray[np.float64]
 class NormCone(Protocol):
     """What the interior point asks of ‖w‖ ≤ λ."""
 
+    in_range: bool
+    """Whether floating point holds the numbers of the step that was prepared."""
+
     @property
     def degree(self) -> int:
         """How many products of slack and multiplier there are."""
@@ -103,6 +106,8 @@ class _Pairs:
 class BoxCone(_Pairs):
     """‖w‖_∞ ≤ λ: λ − w_j ≥ 0 and λ + w_j ≥ 0."""
 
+    in_range = True
+
     def __init__(self, w: Vector, price: float, share: float) -> None:
         super().__init__(w, price, share / (2 * w.size))
         self.degree = 2 * w.size
@@ -144,6 +149,8 @@ class BoxCone(_Pairs):
 
 class SumCone:
     """‖w‖_1 ≤ λ: t_j ≥ |w_j| and Σ t_j ≤ λ, with t eliminated: a diagonal plus one rank."""
+
+    in_range = True
 
     def __init__(self, w: Vector, price: float, share: float) -> None:
         self.degree = 2 * w.size + 1
@@ -262,11 +269,15 @@ class RoundCone:
         """Find the scaling at (w, λ)."""
         self.x = np.concatenate([[price], w])
         long, short = np.sqrt(_determinant(self.x)), np.sqrt(_determinant(self.z))
+        self.size = float(np.sqrt(long / short))
+        # The block has size⁻².
+        self.in_range = 1e-150 < self.size < 1e150
+        if not self.in_range:
+            return
         x, z = self.x / long, self.z / short
         half = np.sqrt(0.5 * (1.0 + float(x @ z)))
         self.centre = (x - z) / (2.0 * half)
         self.centre[0] = (x[0] + z[0]) / (2.0 * half)
-        self.size = float(np.sqrt(long / short))
         self.nu = self._scale(self.z)
 
     def _scale(self, v: Vector) -> Vector:

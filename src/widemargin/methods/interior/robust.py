@@ -162,8 +162,9 @@ class RobustInteriorPoint:
 
         # 1) residuals of the conditions of w, b and λ
         residual = self._residual(state)
-        if cone is not None:
-            cone.prepare(state.w, state.price)
+        if not self._prepared(state):
+            state.finished = True
+            return
         # Products are aimed at μ times the weight of the example; the constraint has a weight too.
         share_of_cone = 0.0 if cone is None else _WEIGHT_OF_CONE / cone.degree
         weight = (3.0 if flips else 2.0) * float(problem.weight.sum())
@@ -245,6 +246,14 @@ class RobustInteriorPoint:
         better = self._judge(state, products, left)
         if better and not exact:
             state.best = state.present
+
+    @staticmethod
+    def _prepared(state: RobustInteriorPointState) -> bool:
+        """Prepare the norm's constraint for a step; return whether floating point holds it."""
+        if state.cone is None:
+            return True
+        state.cone.prepare(state.w, state.price)
+        return state.cone.in_range
 
     @staticmethod
     def _residual(state: RobustInteriorPointState) -> Vector:
