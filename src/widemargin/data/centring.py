@@ -75,14 +75,8 @@ def moved_dense(X: Any, shift: Vector) -> Any:
 
 def _sparse_shift(X: Any) -> Vector | None:
     """Look at the columns that the sampled rows have in common: others are near zero."""
-    common: Any = None
     step = sampled_step(X.shape[0])
-    for i in range(0, X.shape[0], step):
-        stored = X.indices[X.indptr[i] : X.indptr[i + 1]]
-        common = stored if common is None else np.intersect1d(common, stored)
-        if common.size == 0:
-            return None
-    if common is None:
+    if not _common_columns(X, range(0, X.shape[0], step)):
         return None
     shift = _shift_of(np.asarray(X[::step].toarray(), dtype=np.float64))
     if shift is None:
@@ -91,6 +85,14 @@ def _sparse_shift(X: Any) -> Vector | None:
     stored = np.bincount(X.indices, minlength=X.shape[1])
     shift[(X.shape[0] - stored) * 64 > X.shape[0]] = 0.0
     return shift if shift.any() else None
+
+
+def _common_columns(X: Any, rows: range) -> bool:
+    """Whether any column is stored in all of these rows; two of them mostly tell."""
+    stored = [X.indices[X.indptr[i] : X.indptr[i + 1]] for i in rows]
+    if not stored or np.intersect1d(stored[0], stored[-1]).size == 0:
+        return False
+    return bool(np.unique(np.concatenate(stored), return_counts=True)[1].max() >= len(stored))
 
 
 def _moved_sparse(X: Any, shift: Vector) -> Any:
