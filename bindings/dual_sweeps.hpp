@@ -76,6 +76,12 @@ void register_sweeps_of(nb::module_& m, const char* name) {
       .def_prop_ro("largest_gradient", &Run::template seen<&SweepReport::largest_gradient>)
       .def_prop_ro("smallest_gradient", &Run::template seen<&SweepReport::smallest_gradient>)
       .def_prop_ro("gap", &Run::template seen<&SweepReport::gap>)
+      .def(
+          "closed_by_larger",
+          [](const Run& run, double squared) {
+            return run.iterate.report.closed_by_larger(squared);
+          },
+          nb::arg("squared"))
       .def_prop_ro("active", [](const Run& run) { return run.iterate.active.count; })
       .def("open", &Run::open)
       .def(

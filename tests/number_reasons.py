@@ -49,6 +49,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_INNER": "a share of a violation",
         "_SPARE": "a bound on the growth of a working set",
     },
+    "problems/linear.py": {"_WORTHWHILE": "below it another sweep does as much"},
     "problems/rules.py": {"NEVER": "its exponential is zero"},
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
     "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},

@@ -21,11 +21,27 @@ struct SweepReport {
   double largest_gradient = -std::numeric_limits<double>::infinity();
   double smallest_gradient = std::numeric_limits<double>::infinity();
   double gap = 0.0;  // sum of Fenchel-Young gaps at the moment of the visit
+  // Where the loss has a corner: the losses of examples that could still be given more of w, and
+  // sum_i alpha_i m_i over those in the corner.
+  double missed = 0.0;
+  double inside = 0.0;
 
   void add(const SweepReport& more) {
     largest_gradient = std::max(largest_gradient, more.largest_gradient);
     smallest_gradient = std::min(smallest_gradient, more.smallest_gradient);
     gap += more.gap;
+    missed += more.missed;
+    inside += more.inside;
+  }
+
+  // What of the gap closes where w is larger by just so much that no margin is missed, except by
+  // examples that have all they can get: their losses fall by what the multiple adds to ||w||^2
+  // beside its share of the corner.
+  double closed_by_larger(double squared) const {
+    const double most = -smallest_gradient;
+    if (!(missed > 0.0 && most > 0.0 && most < 1.0)) return 0.0;
+    const double step = most / (1.0 - most);
+    return std::max(0.0, missed - step * inside - 0.5 * step * step * squared);
   }
 };
 
@@ -126,6 +142,12 @@ struct MarginTerms {
       report.largest_gradient = std::max(report.largest_gradient, projected);
       report.smallest_gradient = std::min(report.smallest_gradient, projected);
       report.gap += c * Loss::value(m) - Loss::dual_term(old, c) + old * m;
+      if constexpr (Loss::bounded) {
+        if (old < c) {
+          report.missed += c * Loss::value(m);
+          report.inside += old * m;
+        }
+      }
       if (projected == 0.0) return {old};
       // 2) the step in this coordinate, exact
       return {Loss::step(old, m, q, c)};
@@ -219,7 +241,8 @@ std::int64_t dual_sweeps(const Rows& rows, const Terms& terms, DualIterate& iter
     const std::uint64_t shuffled_by = random();
     iterate.begin_sweep(shuffled_by, random());
     dual_sweep(rows, terms, iterate, std::ssize(iterate.active.blocks));
-  } while (visited < visits && iterate.report.gap > wanted && iterate.active.count > 0);
+  } while (visited < visits && iterate.report.gap - iterate.report.closed_by_larger(0.0) > wanted &&
+           iterate.active.count > 0);
   return visited;
 }
 

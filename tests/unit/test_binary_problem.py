@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from oracle import INTERCEPTS, LOSSES, Oracle, alpha_at, layout, make_data
+from widemargin import LinearSVC
 from widemargin.data.rows import Rows
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
@@ -58,11 +59,35 @@ def test_certificate_of_any_point(loss: str, intercept: Any, seed: int) -> None:
     assert certificate.primal == pytest.approx(oracle.primal(w, b), rel=1e-12)
     assert certificate.dual == pytest.approx(oracle.dual(best.alpha), rel=1e-11, abs=1e-12)
     assert certificate.primal >= certificate.dual
-    # w is what was given; b is no worse than what was given, nor than any other.
-    np.testing.assert_array_equal(best.w, point.w)
+    # w is what was given, or a multiple of it that is better; b is no worse than any other.
+    if loss == "hinge":
+        scale = float(best.w @ point.w) / float(point.w @ point.w)
+        np.testing.assert_allclose(best.w, scale * point.w, rtol=1e-14, atol=0.0)
+        assert certificate.primal <= oracle.primal(*split(problem, oracle, point.w, point.b)) * (
+            1 + 1e-12
+        )
+    else:
+        np.testing.assert_array_equal(best.w, point.w)
     if intercept is True:
         for other in np.linspace(b - 3, b + 3, 601):
             assert oracle.primal(w, other) >= certificate.primal * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_margins_missed_by_a_little_cost_little(intercept: bool) -> None:
+    """However large C is: a slightly larger w misses none of them."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(30, 200))
+    y = np.where(random.random(30) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(30, 1e6), OURS["hinge"], intercept)
+    near = LinearSVC("hinge", C=1e6, tol=1e-7, fit_intercept=intercept).fit(X, y)
+    alpha = np.abs(near.dual_coef_[0])
+    short = Point((1.0 - 1e-5) * near.coef_[0], float(near.intercept_[0]) * intercept, alpha)
+    point, certificate = problem.certify(short)
+    # It would be C times what is missed: more than the whole objective.
+    assert problem.primal_at(short.w, short.b) > 1.5 * certificate.primal
+    assert certificate.relative_gap < 1e-4
+    assert certificate.dual <= problem.primal_at(point.w, point.b) <= certificate.primal
 
 
 @pytest.mark.parametrize("seed", range(8))

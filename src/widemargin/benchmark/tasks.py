@@ -114,6 +114,8 @@ class Task:
 
     def primal(self, w: NDArray[np.float64], b: float = 0.0) -> float:
         """Return the objective of a linear problem at some weights."""
+        if self.binary:
+            return float(self.problem.primal_at(w, b))
         zeros = self.problem.cold_point().alpha
         return float(self.problem.certify(Point(w, b, zeros))[1].primal)
 

@@ -84,6 +84,10 @@ class Bounded:
         """Return α as it is: the best multiple has no closed form here."""
         return alpha, v, self.loss.dual_sums(self.y, self.cost, alpha)
 
+    def _weight_scale(self: Any, w: Vector, b: float, scores: Vector, gap: float) -> float:
+        """Return one: a multiple can leave the bounds."""
+        return 1.0
+
     def _dual_bound(self: Any, sums: DualSums, v: Vector, compensated: bool) -> Bound:
         """Return D, but for the residual of a free intercept; h has the slope k and curvature 1."""
         size, k = self.scale, self.inside(v)

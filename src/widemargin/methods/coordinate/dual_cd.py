@@ -263,7 +263,10 @@ class DualCD:
         adds is gone right after its visit.
         """
         dual = state.problem.dual(state.alpha, state.w)
-        state.last_gap, gap = gap, carried_forward(gap, state.last_gap, 0.8)
+        state.last_gap, seen, gap = gap, gap, carried_forward(gap, state.last_gap, 0.8)
+        if seen > 0.0 and not state.problem.loss.smooth and not state.problem.linear_intercept:
+            closed = state.sweeps.closed_by_larger(float(state.w @ state.w))
+            gap *= max(0.0, 1.0 - closed / seen)
         state.primal = state.problem.magnitude(dual + gap)
         return state.problem.relative(gap, dual + gap)
 
