@@ -26,13 +26,18 @@ class BinaryPolicy(Contest[BinaryShape]):
         """Price the second-order methods; from where sweeps have got to, some take fewer steps."""
         return prices.offers(shape, leg.gaps[-1] if leg is not None and leg.gaps else 1.0)
 
+    def least_price(self, shape: BinaryShape) -> float:
+        """Return the price of the cheapest method from a point next to the solution."""
+        found = prices.offers(shape, shape.tol)
+        return found[0].price if found else 0.0
+
     def sweep(self, shape: BinaryShape) -> float:
         """Price one sweep of coordinate descent over all examples."""
         return prices.sweep(shape)
 
     def expected(self, shape: BinaryShape) -> float:
         """Price the sweeps that the stiffness lets expect."""
-        return prices.sweep(shape) * prices.expected_sweeps(shape.size, shape.stiffness, shape.tol)
+        return prices.expected(shape)
 
     def first(self, shape: BinaryShape, follows: str) -> Decision:
         """Begin with what worked at a smaller C, with steps that are cheap, or with sweeps."""

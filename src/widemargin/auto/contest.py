@@ -82,6 +82,13 @@ class Contest(ABC, Generic[Shape]):
     def expected(self, shape: Shape) -> float:
         """Price the sweeps that a problem of this shape is expected to take."""
 
+    def least_price(self, shape: Shape) -> float:
+        """Return what no second-order method costs less than, from wherever it takes over.
+
+        Sweeps that will end for less need not be weighed against each of them.
+        """
+        return 0.0
+
     def next(self, shape: Shape, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Decide after a step: another method, or None to go on."""
         if legs[-1].finished:
@@ -107,7 +114,7 @@ class Contest(ABC, Generic[Shape]):
         """Hand over once sweeps are predicted to cost more than the cheapest other method."""
         leg = legs[-1]
         to_go = self._to_go(shape, leg)
-        offer = self._cheapest(shape, legs) if to_go > 0.0 else None
+        offer = self._cheapest(shape, legs) if to_go > self.least_price(shape) else None
         if offer is None:
             return None
         # From the solution at a smaller C the first rates say little.

@@ -39,6 +39,12 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
     return sweeps * digits_of(tol) / 4.0
 
 
+@lru_cache(maxsize=256)
+def expected(shape: BinaryShape) -> float:
+    """Price the sweeps that the stiffness lets expect; kept as `offers` are."""
+    return sweep(shape) * expected_sweeps(shape.size, shape.stiffness, shape.tol)
+
+
 def digits_of(tol: float) -> float:
     """Return the decimal digits that a tolerance asks for, at least one."""
     return max(1.0, -math.log10(max(tol, 1e-16)))
@@ -57,9 +63,7 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     if shape.smooth:
         price, guessed = _newton(shape)
         # Both are known to a factor of two or three, so that this is far from where they meet.
-        sure = not guessed or _UNSURE * price <= sweep(shape) * expected_sweeps(
-            size, shape.stiffness, shape.tol
-        )
+        sure = not guessed or _UNSURE * price <= expected(shape)
         found.append(Offer("newton", price, begins=sure))
     else:
         small = size.values <= MACHINE.small_problem
