@@ -1,4 +1,4 @@
-"""Twenty uses from scikit-learn's examples and user guide, with the import changed.
+"""Some thirty uses from scikit-learn's examples and user guide, with the import changed.
 
 Each is written in our own words as a function of the three classes, runs with scikit-learn's and
 with ours, and must give the same shapes and an accuracy within half a point.
@@ -29,14 +29,17 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - before its class
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.kernel_approximation import Nystroem
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     RandomizedSearchCV,
     StratifiedKFold,
+    TunedThresholdClassifierCV,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -44,7 +47,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -88,7 +91,8 @@ def probabilities_of_iris(m: Any) -> Found:
 
 
 def unscaled_digits(m: Any) -> Found:
-    return held_out(m.LogisticRegression(solver="newton-cholesky", tol=1e-6), *DIGITS)
+    X, y = DIGITS[0][::3], DIGITS[1][::3]
+    return held_out(m.LogisticRegression(solver="newton-cholesky", tol=1e-6), X, y)
 
 
 def grid_over_c(m: Any) -> Found:
@@ -215,13 +219,64 @@ def columns_of_a_frame(m: Any) -> Found:
     return model.score(frame, IRIS[1]), model[-1].n_features_in_
 
 
+def importance_and_dependence(m: Any) -> Found:
+    model = scaled(m.LogisticRegression()).fit(*CANCER)
+    found = permutation_importance(model, *CANCER, n_repeats=2, random_state=0)
+    over = partial_dependence(model, CANCER[0], [0], grid_resolution=5)
+    other = partial_dependence(scaled(m.LinearSVC()).fit(*CANCER), CANCER[0], [1])
+    shapes = (found.importances.shape, over["average"].shape, other["average"].shape)
+    return model.score(*CANCER), shapes
+
+
+def threshold_of_a_decision(m: Any) -> Found:
+    model = TunedThresholdClassifierCV(scaled(m.LinearSVC()), scoring="balanced_accuracy", cv=3)
+    return held_out(model, *CANCER)
+
+
+def names_as_labels(m: Any) -> Found:
+    pd = pytest.importorskip("pandas")
+    frame, kinds = load_iris(return_X_y=True, as_frame=True)
+    names = pd.Series(pd.Categorical(kinds.map({0: "setosa", 1: "versicolor", 2: "virginica"})))
+    scaler = StandardScaler().set_output(transform="pandas")
+    model = make_pipeline(scaler, m.LogisticRegression()).fit(frame, names)
+    shapes = (list(model.classes_), list(model[-1].feature_names_in_), model.predict(frame).shape)
+    return model.score(frame, names), shapes
+
+
+def routed_weights(m: Any) -> Found:
+    weight = np.linspace(0.1, 1.0, CANCER[1].size)
+    with sklearn.config_context(enable_metadata_routing=True):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        model = make_pipeline(scaler, m.LogisticRegression().set_fit_request(sample_weight=True))
+        scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"logisticregression__C": [0.1, 1.0]}, scoring=scorer, cv=3)
+        search.fit(*CANCER, sample_weight=weight)
+    return search.best_score_, search.best_params_
+
+
+def words_in_documents(m: Any) -> Found:
+    documents = ["the cat sat", "dogs are pets", "stocks fell today", "the market rallied"] * 10
+    labels = ["pets", "pets", "money", "money"] * 10
+    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), m.LinearSVC())
+    search = GridSearchCV(model, {"linearsvc__C": [0.1, 1.0]}, cv=2).fit(documents, labels)
+    best = search.best_estimator_
+    return search.best_score_, (best[-1].coef_.shape, list(best.predict(["a dog", "the market"])))
+
+
+def chain_of_labels(m: Any) -> Found:
+    X, Y = make_multilabel_classification(200, 20, n_classes=4, random_state=0)
+    model = ClassifierChain(m.LogisticRegression(max_iter=1000), order=[3, 1, 0, 2]).fit(X, Y)
+    return float((model.predict(X) == Y).mean()), model.predict_proba(X).shape
+
+
 SNIPPETS: list[Callable[[Any], Found]] = [
     pipeline_with_scaler, probabilities_of_iris, unscaled_digits, grid_over_c, randomised_search,
     halving_search, sigmoid_calibration, isotonic_calibration, recursive_elimination,
     select_from_weights, components_then_logistic, polynomial_features, kernel_approximation,
     stacking_and_voting, one_against_one, one_against_the_rest, several_labels, cross_validated,
     curve_over_sizes, search_within, weights_of_rare_classes, planes_between_blobs,
-    columns_of_a_frame,
+    columns_of_a_frame, importance_and_dependence, threshold_of_a_decision, names_as_labels,
+    routed_weights, words_in_documents, chain_of_labels,
 ]  # fmt: skip
 
 
