@@ -55,7 +55,7 @@ def translate(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     search = "C" in given or "v" in given
     ours = ["tune" if search else "train", *files, "--loss", loss, "--multi-class", rule]
     ours += ["--format", "liblinear", *_intercept(float(given.get("B", "-1")))]
-    ours += _penalty(given.get("s", "1"), search)
+    ours += ["--penalty", "l1"] * (given.get("s") in _ONE_NORM)
     if "C" not in given:
         ours += ["--Cs" if search else "-C", given.get("c", "1")]
     # LIBLINEAR prints what it has found, and writes no model.
@@ -97,15 +97,6 @@ def _one_class(given: dict[str, str], files: list[str]) -> list[str]:
         raise ValueError(f"-{foreign[0]} has no meaning for -s 21 here")
     ours = ["train", "--task", "one-class", *files, "--nu", given.get("n", "0.5")]
     return ours + ["--format", "liblinear"] + ["--quiet"] * ("q" in given)
-
-
-def _penalty(number: str, search: bool) -> list[str]:
-    """Return the option of the penalty, where it is not the squared norm."""
-    if number not in _ONE_NORM:
-        return []
-    if search:
-        raise ValueError(f"-s {number} has no search over C here: leave out -C and -v")
-    return ["--penalty", "l1"]
 
 
 def _intercept(bias: float) -> list[str]:

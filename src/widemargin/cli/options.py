@@ -102,6 +102,14 @@ def pair_of_bounds(text: str) -> tuple[float, float]:
 pair_of_bounds.__name__ = "pair of numbers separated by a comma"
 
 
+def add_penalty(add: Adder) -> None:
+    """Add the options of the penalty of the weights."""
+    penalty = "penalty of the weights: l1 and elasticnet make many of them zero"
+    add("--penalty", "l2", penalty, choices=("l2", "l1", "elasticnet"))
+    ratio = "share of the 1-norm in --penalty elasticnet, between 0 and 1"
+    add("--l1-ratio", None, ratio, **NUMBER)
+
+
 def add_bounds(add: Adder) -> None:
     """Add the options of bounds on the coefficients."""
     pair = "bounds on every coefficient, as --coef-bounds=-1,1; inf for none on a side"

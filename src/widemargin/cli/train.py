@@ -12,6 +12,7 @@ from widemargin.cli.options import (
     TASKS,
     add_bounds,
     add_disk_options,
+    add_penalty,
     add_problem_options,
     adder,
 )
@@ -21,6 +22,7 @@ from widemargin.cli.training import (
     add_run_options,
     check_problem,
     fit_and_write,
+    penalty_rows,
     read_training_data,
     settings_of,
 )
@@ -45,10 +47,7 @@ def add_to(commands: Any) -> None:
     adder(parser)("--task", TASKS[0], task, choices=TASKS)
     add = add_problem_options(parser)
     add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
-    penalty = "penalty of the weights: l1 and elasticnet make many of them zero"
-    add("--penalty", "l2", penalty, choices=("l2", "l1", "elasticnet"))
-    ratio = "share of the 1-norm in --penalty elasticnet, between 0 and 1"
-    add("--l1-ratio", None, ratio, **NUMBER)
+    add_penalty(add)
     add_bounds(add)
     add_run_options(
         parser,
@@ -102,15 +101,6 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
     return LinearSVC(options.loss, multi_class=options.multi_class, n_jobs=jobs, **settings)
 
 
-def _sparse_rows(options: argparse.Namespace, estimator: LinearClassifier) -> list[tuple[str, str]]:
-    """Return the lines of the report about weights that are zero."""
-    if options.penalty == "l2":
-        return []
-    used = int((estimator.coef_ != 0.0).any(axis=0).sum())
-    ratio = "" if options.l1_ratio is None else f", l1_ratio {options.l1_ratio:g}"
-    return [("penalty", f"{options.penalty}{ratio}: {used} of {estimator.coef_.shape[1]} features")]
-
-
 def _checkpoints(options: argparse.Namespace, data: Data, path: str) -> Checkpoints | None:
     """Return where to write down every step: of runs that may take long, if anywhere."""
     from widemargin.data.disk_data import DiskData
@@ -149,7 +139,7 @@ def _report(
             ("features", f"{data.X.shape[1]:,}"),
             ("classes", f"{len(names)}: {shown}"),
             ("loss", f"{options.loss}, C = {options.C:g}, intercept {options.intercept}"),
-            *_sparse_rows(options, estimator),
+            *penalty_rows(options, estimator.coef_),
             *([("multiclass", options.multi_class)] if len(names) > 2 else []),
             ("solver", f"{estimator.solver_}, {iterations} iteration{'s' * (iterations != 1)}"),
             ("primal", f"{whole.primal:.10g}"),

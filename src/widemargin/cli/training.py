@@ -62,7 +62,7 @@ def check_problem(options: argparse.Namespace) -> None:
     from widemargin.problems.rules import default_rule, joint_problem, loss_of_rule
     from widemargin.problems.sparse_weights import SparseProblem, check_joint_penalty
 
-    ratio = l1_ratio_of(getattr(options, "penalty", "l2"), getattr(options, "l1_ratio", None))
+    ratio = l1_ratio_of(options.penalty, options.l1_ratio)
     if options.multi_class is None:
         options.multi_class = default_rule(options.loss)
     needed = loss_of_rule(options.multi_class)
@@ -130,11 +130,22 @@ def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
         "fit_intercept": INTERCEPTS[options.intercept],
         "intercept_scaling": options.intercept_scaling,
         "class_weight": parse_class_weight(options.class_weight, np.unique(np.asarray(data.y))),
+        "penalty": options.penalty,
+        "l1_ratio": options.l1_ratio,
         "solver": options.solver,
         "max_iter": options.max_iter,
         "time_limit": options.time_limit,
         "random_state": options.seed,
     }
+
+
+def penalty_rows(options: argparse.Namespace, coef: Any) -> list[tuple[str, str]]:
+    """Return the lines of the report about weights that are zero."""
+    if options.penalty == "l2":
+        return []
+    used = int((coef != 0.0).any(axis=0).sum())
+    ratio = "" if options.l1_ratio is None else f", l1_ratio {options.l1_ratio:g}"
+    return [("penalty", f"{options.penalty}{ratio}: {used} of {coef.shape[1]} features")]
 
 
 def fit_and_write(

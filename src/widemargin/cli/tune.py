@@ -21,6 +21,7 @@ from widemargin.cli.options import (
     NUMBER,
     add_disk_options,
     add_no_model,
+    add_penalty,
     add_problem_options,
     adder,
     positive_numbers,
@@ -32,6 +33,7 @@ from widemargin.cli.training import (
     add_run_options,
     check_problem,
     fit_and_write,
+    penalty_rows,
     read_training_data,
     settings_of,
 )
@@ -55,7 +57,7 @@ def add_to(commands: Any) -> None:
         "all data, and write the model.",
     )
     add_file_arguments(parser)
-    add_problem_options(parser)
+    add_penalty(add_problem_options(parser))
     add = adder(parser.add_argument_group("search"))
     values = (
         "values of C, separated by commas (default: start from a value that depends on the data, "
@@ -141,7 +143,9 @@ class _Places:
 def _about(options: argparse.Namespace) -> dict[str, Any]:
     """Return what must stay the same when a search goes on."""
     names = ("loss", "multi_class", "intercept", "intercept_scaling", "class_weight", "folds")
-    return {name: getattr(options, name) for name in (*names, "seed", "scoring")}
+    about = {name: getattr(options, name) for name in (*names, "seed", "scoring")}
+    sparse = {"penalty": options.penalty, "l1_ratio": options.l1_ratio}
+    return about if options.penalty == "l2" else about | sparse
 
 
 def _going_on(
@@ -168,14 +172,21 @@ def _check_state(options: argparse.Namespace) -> None:
         check_writable(options.state)
 
 
+def _check_certify(options: argparse.Namespace) -> None:
+    """Raise an error for problems whose choice of C cannot be proved."""
+    if options.multi_class in JOINT_RULES:
+        raise ValueError("--certify needs --multi-class ovr")
+    if options.intercept == "exact":
+        raise ValueError("--certify needs --intercept penalised or none")
+    if options.penalty != "l2":
+        raise ValueError("--certify needs --penalty l2")
+
+
 def _check_search(options: argparse.Namespace) -> None:
     """Raise an error, before any data are read, for what could not be certified or drawn."""
     _check_state(options)
     if options.certify is not None:
-        if options.multi_class in JOINT_RULES:
-            raise ValueError("--certify needs --multi-class ovr")
-        if options.intercept == "exact":
-            raise ValueError("--certify needs --intercept penalised or none")
+        _check_certify(options)
     if options.probability is not None:
         from widemargin.problems.losses import gives_probabilities
 
@@ -215,6 +226,7 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
 
     from widemargin.estimators.linear_svc_cv import LinearSVCCV
     from widemargin.estimators.logistic_regression_cv import LogisticRegressionCV
+    from widemargin.estimators.scikit_learn_arguments import l1_ratio_of
     from widemargin.problems.losses import gives_probabilities
 
     settings: dict[str, Any] = {
@@ -227,7 +239,8 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifierCV:
         **settings_of(options, data),
     }
     if gives_probabilities(options.loss):
-        settings |= {"l1_ratios": (0,), "use_legacy_attributes": False}
+        ratio = l1_ratio_of(settings.pop("penalty"), settings.pop("l1_ratio"))
+        settings |= {"l1_ratios": (ratio,), "use_legacy_attributes": False}
         return LogisticRegressionCV(multi_class=options.multi_class, **settings)
     return LinearSVCCV(
         options.loss,
@@ -278,6 +291,13 @@ def _summary(estimator: LinearClassifierCV, score: str) -> str:
     return text
 
 
+def _report_penalty(
+    output: Output, options: argparse.Namespace, estimator: LinearClassifierCV
+) -> None:
+    for name, value in penalty_rows(options, estimator.coef_):
+        output.text(f"{name} {value}")
+
+
 def _report(
     output: Output,
     options: argparse.Namespace,
@@ -289,6 +309,7 @@ def _report(
     score = options.scoring or "accuracy"
     output.table(("C", score, "std", "gap", "seconds", ""), _rows(estimator), bars=True)
     output.text(_summary(estimator, score))
+    _report_penalty(output, options, estimator)
     if options.no_model and options.format == "liblinear" and options.scoring is None:
         output.text(f"Cross Validation Accuracy = {100.0 * estimator.best_score_:g}%")
     where = "no model written" if options.no_model else f"model {path} ({options.format})"
@@ -300,7 +321,7 @@ def _report(
     if not getattr(estimator, "certified_", True):
         output.note("the choice could not be certified")
     output.result(
-        *("data", "format", "loss", "multi_class", "intercept", "tol"),
+        *("data", "format", "loss", "multi_class", "intercept", "penalty", "tol"),
         model=None if options.no_model else path,
         rows=data.X.shape[0],
         features=data.X.shape[1],

@@ -78,7 +78,7 @@ def restore_search(
     header, arrays = _read(path)
     if header["kind"] != type(estimator).__name__ or header["settings"] != settings:
         before = header["settings"] if isinstance(header["settings"], dict) else {}
-        names = [name for name in settings if before.get(name) != settings[name]]
+        names = [name for name in before | settings if before.get(name) != settings.get(name)]
         raise ValueError(f"{path} is the state of another search: {', '.join(names) or 'the loss'}")
     if header["certified"]:
         raise ValueError(f"{path} is the state of a certified search, which cannot be continued")
