@@ -145,7 +145,7 @@ class Newton:
             self._sweep(state, state.opening)
             return
         problem, state.made = state.problem, 1
-        if state.on_all and problem.loss.compiled and is_small(problem):
+        if problem.loss.compiled and is_small(problem):
             self._small_steps(state)
             return
         loss, y, cost = problem.loss, problem.y, problem.cost
@@ -280,15 +280,16 @@ class Newton:
 
     def _small_steps(self, state: NewtonState) -> None:
         """Take small steps until they are worth one in Python."""
-        problem = state.problem
-        price = small_step_work(problem)
-        for made in range(min(1 + int(MACHINE.step / price), state.allowed)):
-            self._small_step(state)
-            state.made = made + 1
-            problem.meter.add(price)
-            done = state.finished or state.expected_gap <= state.settings.tol
-            if done or state.problem is not problem:
+        state.made, spent, done = 0, 0.0, False
+        while spent <= MACHINE.step and state.made < state.allowed and not done:
+            problem = state.problem
+            if state.made and not is_small(problem):
                 break
+            price = small_step_work(problem)
+            problem.meter.add(price)
+            self._small_step(state)
+            state.made, spent = state.made + 1, spent + price
+            done = state.finished or state.expected_gap <= state.settings.tol
 
     def _small_step(self, state: NewtonState) -> None:
         """Take the same step in one compiled call: its arithmetic is less than the calls'."""
@@ -296,10 +297,16 @@ class Newton:
         # On copies, so that a point that was handed out stays as it was.
         w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
         report = problem.core.newton_step(problem.free_intercept, w, state.b, scores, alpha)
-        state.w, state.b, state.scores, state.alpha = w, report.b, scores, alpha
-        problem.rows.remember(w, scores)
+        state.w, state.b, state.scores = w, report.b, scores
         state.active = report.active
-        state.passes += 3
+        state.passes += 3 * problem.rows.count / state.whole.rows.count
+        if not state.on_all:
+            error = SAMPLE_ERROR * report.primal * problem.rows.weights / problem.rows.count
+            if not report.moved or report.gap <= error:
+                self._enter_stage(state)
+            return
+        state.alpha = alpha
+        problem.rows.remember(w, scores)
         if report.moved:
             state.primal = report.primal
             self._judge(state, alpha, None, report.gap)
