@@ -1,6 +1,7 @@
 """LinearSVR against LIBLINEAR's -s 11, 12, 13 and scikit-learn's LinearSVR.
 
-``python -m benchmarks.regression`` writes ``results/regression.csv``. CPU seconds of one thread to
+``python -m benchmarks.regression`` adds to ``results/regression.csv``, cell by cell; cells that are
+there already are kept, ``--again`` measures them anew. CPU seconds of one thread to
 a true suboptimality of 1e-3 and 1e-6: every solver is run at falling tolerances until its weights
 have an objective that close to a certified optimum. No intercept, so that all minimise the same.
 Beside scikit-learn's diabetes, data are generated in the shapes of abalone (4177 x 8), cpusmall
@@ -10,10 +11,8 @@ Beside scikit-learn's diabetes, data are generated in the shapes of abalone (417
 from __future__ import annotations
 
 import argparse
-import csv
-import time
+import itertools
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,12 @@ from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import scale
 from sklearn.svm import LinearSVR as Theirs
 
+from benchmarks.targets import Fit, Table, seconds_to
 from widemargin import LinearSVR
 
-EPSILON, REPEATS = 0.1, 3
+EPSILON = 0.1
 LOSSES = ("epsilon_insensitive", "squared_epsilon_insensitive")
-TARGETS = (1e-3, 1e-6)
-Fit = Callable[[float], Any]
+RESULTS = Path(__file__).parent / "results" / "regression.csv"
 
 
 def generated(rows: int, columns: int) -> tuple[Any, Any]:
@@ -99,66 +98,32 @@ def solvers(X: Any, y: Any, loss: str, C: float) -> dict[str, Fit]:
     }
 
 
-def seconds_to(fit: Fit, value: Callable[[Any], float], best: float) -> dict[float, float]:
-    """Return CPU seconds to each target, or infinity."""
-    found = dict.fromkeys(TARGETS, np.inf)
-    for level in 10.0 ** -np.arange(0.0, 9.5, 0.5):
-        began = time.process_time()
-        w = fit(float(level))
-        first = time.process_time() - began
-        reached = value(w) / best - 1.0
-        hit = [t for t in TARGETS if reached <= t and not np.isfinite(found[t])]
-        if hit:
-            spent = [first]
-            for _ in range(REPEATS - 1 if first < 1.0 else 0):
-                began = time.process_time()
-                fit(float(level))
-                spent.append(time.process_time() - began)
-            found.update(dict.fromkeys(hit, min(spent)))
-        if all(np.isfinite(v) for v in found.values()) or first > 20.0:
-            break
-    return found
-
-
 def main() -> None:
     """Run the cells and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="*", help="names of data sets; all by default")
     parser.add_argument("--C", type=float, nargs="*", default=[0.1, 10.0])
+    parser.add_argument("--again", action="store_true", help="measure known cells anew")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = []
-    for name, (X, y) in data_sets().items():
-        if options.data and name not in options.data:
-            continue
-        for loss in LOSSES:
-            for C in options.C:
-                tight = LinearSVR(epsilon=EPSILON, C=C, loss=loss, fit_intercept=False, tol=1e-8)
-                best = float(tight.fit(X, y).dual_[0])
-                value = lambda w, X=X, y=y, loss=loss, C=C: objective(X, y, w, loss, C)  # noqa: E731
-                times = {
-                    solver: seconds_to(fit, value, best)
-                    for solver, fit in solvers(X, y, loss, C).items()
-                }
-                for target in TARGETS:
-                    own = times["widemargin"][target]
-                    rival = min(v[target] for k, v in times.items() if k != "widemargin")
-                    row = {"data": name, "loss": loss, "C": C, "suboptimality": target}
-                    row |= {k: f"{v[target]:.4g}" for k, v in times.items()}
-                    row["ratio"] = f"{rival / own:.3g}"
-                    rows.append(row)
-                    print(row, flush=True)
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    path = Path(__file__).parent / "results" / "regression.csv"
-    kept = []
-    if path.exists():
-        done = {row["data"] for row in rows}
-        with path.open() as file:
-            kept = [row for row in csv.DictReader(file) if row["data"] not in done]
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows([*kept, *rows])
+    table = Table(RESULTS, ("data", "loss", "C"))
+    chosen = {k: v for k, v in data_sets().items() if not options.data or k in options.data}
+    if options.again:
+        table.rows = [row for row in table.rows if row["data"] not in chosen]
+    for name, (X, y) in chosen.items():
+        for loss, C in itertools.product(LOSSES, options.C):
+            if table.has(data=name, loss=loss, C=C):
+                continue
+            tight = LinearSVR(epsilon=EPSILON, C=C, loss=loss, fit_intercept=False, tol=1e-8)
+            best = float(tight.fit(X, y).dual_[0])
+            times = seconds_to(
+                solvers(X, y, loss, C),
+                lambda w, X=X, y=y, loss=loss, C=C, best=best: (
+                    objective(X, y, w, loss, C) / best - 1.0
+                ),
+            )
+            table.add({"data": name, "loss": loss, "C": C}, times)
+    print(table.summary())
 
 
 if __name__ == "__main__":
