@@ -8,6 +8,7 @@ namespace widemargin {
 void register_structures(nb::module_& m);
 void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_tube(nb::module_& m);
+void register_pairs(nb::module_& m);
 
 namespace {
 
@@ -191,6 +192,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_losses(m);
   register_binary(m);
   register_sweeps(m);
+  register_pairs(m);
   register_tube(m);
   register_projections(m);
   register_kernel_sweeps(m);

@@ -227,7 +227,15 @@ REASONS: dict[str, dict[str, str]] = {
         "_GOOD_RATE": "a rate",
         "_PATIENCE": "a bound on steps",
     },
-    "problems/one_class.py": {"_SAMPLED": "the size of a sample: a wrong bracket costs a sort"},
+    "problems/one_class.py": {"_SUMMED": "unit roundoffs"},
+    "methods/coordinate/one_class.py": {
+        "_GROWTH": "samples in all cost a seventh of a pass for each over the rows",
+        "_LEFT": "a share of the violation, decades a look",
+        "_NEAR": "a share of the rows, small beside a look at all",
+        "_FEWEST": "rows whose work costs less than a call",
+        "_MOST_STEPS": "a bound on a loop",
+        "_FINE": "a tolerance at which rounding in w counts",
+    },
     "problems/one_class_support.py": {
         "_TINY": "a share of the cost",
         "_ROUNDS": "a bound on a loop",

@@ -60,12 +60,15 @@ def test_nu_bounds_the_share_of_outliers() -> None:
         assert model.support_.size >= nu * 2000 - 1
 
 
-def test_warm_start_takes_fewer_iterations() -> None:
+def test_warm_start_takes_fewer_passes() -> None:
     X = np.random.default_rng(3).random((300, 500))
     model = LinearOneClassSVM(0.1, solver="dual_cd", warm_start=True, tol=1e-6).fit(X)
     assert model.fit(X).n_iter_ == 0
-    cold = LinearOneClassSVM(0.1001, solver="dual_cd", tol=1e-6).fit(X).n_iter_
-    assert model.set_params(nu=0.1001).fit(X).n_iter_ < cold
+    cold = LinearOneClassSVM(0.1001, solver="dual_cd", tol=1e-6).fit(X)
+    model.set_params(nu=0.1001).fit(X)
+    # A step works until the violation has fallen tenfold: few differ in number, all in work.
+    assert model.n_iter_ <= cold.n_iter_
+    assert model.history_[0]["passes"][-1] < cold.history_[0]["passes"][-1]
 
 
 def test_a_weight_of_two_is_a_row_given_twice() -> None:

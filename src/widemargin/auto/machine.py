@@ -86,6 +86,9 @@ class Machine:
         least + stiff κ^exponent (median over generated shapes, see benchmarks/atlas).
     block_sweeps : float
         How many times as many sweeps block descent takes (mean of 52 recorded runs).
+    pair_passes, pair_steps : float
+        Products with all rows that a step of descent in pairs costs, and the steps that it takes
+        beside one a digit (a9a, ijcnn1 and news20 at three values of ν).
     active_rows : float
         Share of the rows whose dual variables stay inside their bounds where costs are large: only
         these take part in what the rows' own curvature bounds.
@@ -283,6 +286,8 @@ class Machine:
     stiff_sweeps: float = 12.0
     stiff_exponent: float = 0.6
     block_sweeps: float = 3.0
+    pair_passes: float = 2.0
+    pair_steps: float = 2.0
     active_rows: float = 0.45
     telling_sweeps: float = 40.0
     pool_offset: float = -0.4

@@ -56,7 +56,7 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
     "dual_cd": {
         "binary": "coordinate.dual_cd:DualCD",
         "regression": "coordinate.dual_cd:DualCD",
-        "one_class": "coordinate.dual_cd:DualCD",
+        "one_class": "coordinate.one_class:OneClassDualCD",
         "kernel": "coordinate.kernel:KernelDualCD",
         "kernel_pairs": "coordinate.kernel_pairs:KernelPairsDualCD",
         "lanes": "coordinate.lanes:LanesDualCD",

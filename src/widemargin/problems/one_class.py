@@ -43,8 +43,8 @@ _NOTHING = UNIT
 """Share of the largest ‖w‖² below which weights are nothing but cancellation: half the digits of
 every score are gone."""
 
-_SAMPLED = 2000
-"""Values that bracket a quantile; twice their standard error to both sides."""
+_SUMMED = 16.0 * UNIT
+"""What a sum of dual variables may be off M by, relative to it, for no projection to be due."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +67,13 @@ class OneClassProblem(LinearProblem):
     @classmethod
     def on(cls, rows: Rows, cost: Vector, nu: float) -> OneClassProblem:
         """State the problem of rows with costs; some cost is positive."""
-        total = math.fsum(cost)
+        first = float(cost[0])
+        total = first * cost.size if (cost == first).all() else math.fsum(cost)
         size = nu * total * rows.mean_squared_norm
         power = -round(math.log2(size)) if size > 0.0 else 0
         mass = math.ldexp(nu * total, power)
         ones = np.ones(rows.count)
-        return cls(rows, ones, np.ldexp(cost, power), HINGE, True, mass, power)
+        return cls(rows.remembering(), ones, _scaled(cost, power), HINGE, True, mass, power)
 
     @cached_property
     def core(self) -> core.BinaryCore:
@@ -84,18 +85,13 @@ class OneClassProblem(LinearProblem):
         """The compiled kernels of the rounded hinge."""
         return self.core
 
-    def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> Any:
-        """Return sweeps of coordinate descent, which work on α and w in place."""
-        residual = self.residual(alpha)
-        return core.DualSweeps(self.core, self.rows.norms, alpha, w, residual, b, rho)
-
     def given(self, value: Any) -> Any:
         """Return weights, ρ or dual variables in the units of the given problem, exactly."""
-        return np.ldexp(value, -self.power)
+        return _scaled(value, -self.power)
 
     def own(self, value: Any) -> Any:
         """Undo `given`."""
-        return np.ldexp(value, self.power)
+        return _scaled(value, self.power)
 
     def cold_point(self) -> Point:
         """Return w = 0, ρ = 0 and equal shares of all rows."""
@@ -138,14 +134,19 @@ class OneClassProblem(LinearProblem):
 
     def feasible(self, alpha: Vector) -> Vector:
         """Return the point of the box with Σ α_i = M nearest to α; what is left is priced."""
-        start = self.loss.clip(np.nan_to_num(alpha), self.cost)
+        start = self.loss.clip(alpha, self.cost)
+        total = float(start.sum())
+        if abs(total - self.mass) <= _SUMMED * self.mass:
+            return start
+        if not np.isfinite(total):
+            start = self.loss.clip(np.nan_to_num(alpha), self.cost)
         nearest = np.empty_like(start)
         core.project_box(start, 1.0, 1.0, 0.0, self.cost, self.mass, nearest)
         return nearest
 
     def best_offset(self, scores: Vector) -> float:
         """Return the ρ that minimises P for these scores: a weighted quantile of them."""
-        return weighted_quantile(scores, self.cost, self.mass)
+        return float(core.weighted_quantile(scores, self.cost, self.mass))
 
     def point_at(self, w: Vector, b: float) -> Point:
         """Return the point with these weights and dual variables that belong to them."""
@@ -165,16 +166,17 @@ class OneClassProblem(LinearProblem):
         multiple of themselves: along a ray from the origin P is a parabola.
         """
         alpha = self.feasible(point.alpha)
-        scores, v = self.rows.scores_and_combination(point.w, alpha, self.y)
+        scores, v = self._products(point.w, alpha)
         w, rho, scores = self._best_multiple(point.w, scores)
-        primal, dual = self._primal(w, rho, scores), self._dual(alpha, v, False)
+        primal, dual = self._primal(w, rho, scores), self._dual(alpha, v, False, accuracy)
         del scores
         gap, allowance = primal.value - dual.value, primal.allowance + dual.allowance
         allowed = accuracy * max(abs(dual.value), self._least)
         if allowance > allowed and not gap > 20.0 * allowed:
             exact = self._primal(w, rho, None)
             primal = min(primal, exact, key=lambda bound: bound.upper)
-            dual = self._dual(alpha, self.rows.compensated_combination(alpha, self.y), True)
+            v = self.rows.compensated_combination(alpha, self.y)
+            dual = self._dual(alpha, v, True, accuracy)
         if not primal.upper < 0.0:  # no weights at all are better
             w, rho, primal = np.zeros_like(w), 0.0, Bound(0.0, 0.0)
         square, size = 4.0**-self.power, self._least
@@ -183,6 +185,13 @@ class OneClassProblem(LinearProblem):
             *(proof.primal * square, proof.dual * square, proof.rounding * square), size * square
         )
         return Point(w, 1.0 - rho, alpha), proof
+
+    def _products(self, w: Vector, alpha: Vector) -> tuple[Vector, Vector]:
+        """Return the scores of w, which may be known, and Σ α_i x_i."""
+        known = self.rows.known_scores(w)
+        if known is None:
+            return self.rows.scores_and_combination(w, alpha, self.y)
+        return known, self.rows.combine(alpha)
 
     def _best_multiple(self, w: Vector, scores: Vector) -> tuple[Vector, float, Vector]:
         """Return weights, ρ and scores at the multiple that lowers P most."""
@@ -217,7 +226,7 @@ class OneClassProblem(LinearProblem):
             0.5 * squared + losses.value - self.mass * rho, losses.allowance + beside + UNDERFLOW
         )
 
-    def _dual(self, alpha: Vector, v: Vector, compensated: bool) -> Bound:
+    def _dual(self, alpha: Vector, v: Vector, compensated: bool, accuracy: float) -> Bound:
         """Return D, what is left of Σ α_i = M priced.
 
         Moving α onto the constraint changes v by the residual t times the longest row L at most, so
@@ -229,7 +238,9 @@ class OneClassProblem(LinearProblem):
         off = combination_error(size, upper_norm(sums.squares, size.count), compensated, own)
         error = 4.0 * growth(size.count + 8.0) ** 2 * sums.linear + 4.0 * UNIT * self.mass
         residual = abs(sums.residual - self.mass) * (1.0 + 1e-6) + error
-        longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
+        longest = self.rows.frobenius
+        if residual * longest > 0.01 * accuracy * own:  # that of all rows together is too rough
+            longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
         price = residual * longest * (own + off + residual * longest) * (1.0 + 1e-6)
         return Bound(-0.5 * squared, half_square_error(squared, size.width, off) + price)
 
@@ -247,26 +258,7 @@ def _one_minus(rho: float) -> tuple[float, float]:
     return high, (1.0 - (high - part)) + (-rho - part)
 
 
-def weighted_quantile(values: Vector, weights: Vector, level: float) -> float:
-    """Return the smallest value up to which the weights add up to `level`, but for rounding.
-
-    A sample brackets it, so that hardly any of many values have to be sorted.
-    """
-    if values.size > 10 * _SAMPLED:
-        stride = values.size // _SAMPLED
-        share = level / float(weights.sum())
-        some, heavy = values[::stride], weights[::stride]
-        total, error = float(heavy.sum()), 2.0 / math.sqrt(_SAMPLED)
-        low = weighted_quantile(some, heavy, (share - error) * total) if share > error else -np.inf
-        high = weighted_quantile(some, heavy, (share + error) * total)
-        high = high if share + error < 1.0 else np.inf
-        below, inside = values < low, (values >= low) & (values <= high)
-        rest = level - float(weights[below].sum())
-        if 0.0 < rest <= float(weights[inside].sum()):
-            values, weights, level = values[inside], weights[inside], rest
-    order = np.argsort(values)
-    order = order[weights[order] > 0.0]
-    if not order.size:
-        return 0.0
-    place = int(np.searchsorted(np.cumsum(weights[order]), level))
-    return float(values[order[min(place, order.size - 1)]])
+def _scaled(value: Any, power: int) -> Any:
+    """Return a value times a power of two, exactly."""
+    # A product is faster, but its factor has to be a normal number.
+    return value * 2.0**power if abs(power) < 1000 else np.ldexp(value, power)

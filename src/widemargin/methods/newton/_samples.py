@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.linear import LinearProblem
 
 _SAMPLE_GROWTH = 4
 """Each sample has so many times the rows of the one before."""
@@ -52,7 +53,7 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
 
 
 def spread_sample(
-    problem: BinaryProblem, size: int, random: np.random.Generator
+    problem: LinearProblem, size: int, random: np.random.Generator
 ) -> NDArray[np.int64] | None:
     """Return row numbers of a sample, in order; None if it would not stand for all.
 

@@ -1,0 +1,207 @@
+"""Dual descent in pairs for one class: what one row gives another takes (Chou et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.instruction_sets import core
+from widemargin.methods.base import Settings, State
+from widemargin.methods.newton._samples import spread_sample
+from widemargin.problems.certificate import Point
+from widemargin.problems.one_class import OneClassProblem
+
+Vector = NDArray[np.float64]
+
+_GROWTH = 8
+"""Each sample has so many times the rows of the one before: all of them cost a seventh of a pass
+for each pass over the last."""
+
+_LEFT = 0.1
+"""Share of the violation that work on some rows leaves before all are looked at again."""
+
+_NEAR, _FEWEST = 0.01, 50
+"""Share of the rows, and number, that are worked on because they lie next to ρ."""
+
+_MOST_STEPS = 20
+"""Steps on a sample at most: a few are common."""
+
+_FINE = 1e-7
+"""A tolerance below which the rounding in w counts at every check."""
+
+
+@dataclass(eq=False)
+class Stage:
+    """Rows that stand for all of them, or all of them, with their dual variables."""
+
+    problem: OneClassProblem
+    alpha: Vector
+    w: Vector
+    sweeps: core.PairSweeps
+
+    @classmethod
+    def at(cls, problem: OneClassProblem, alpha: Vector, w: Vector) -> Stage:
+        """Work on α and w in place."""
+        return cls(problem, alpha, w, core.PairSweeps(problem.core, alpha, w, problem.mass))
+
+    @classmethod
+    def below(cls, problem: OneClassProblem, w: Vector) -> Stage:
+        """Begin with the rows that lie lowest in a direction."""
+        stage = cls.at(problem, np.zeros(problem.rows.count), w)
+        stage.sweeps.place(problem.rows.scores(w))
+        stage.refresh()
+        return stage
+
+    def refresh(self) -> None:
+        """Compute w from α."""
+        self.w[:] = self.problem.rows.combine(self.alpha)
+
+    def judge(self, whole: OneClassProblem) -> float:
+        """Look at all rows and choose those to work on; return the relative gap."""
+        rows = self.problem.rows
+        scores = rows.scores(self.w)
+        gap = self.sweeps.judge(scores, max(_FEWEST, int(_NEAR * rows.count)), _LEFT)
+        # The certificate of this point needs them once more.
+        rows.remember(self.w.copy(), scores)
+        return whole.relative(gap, gap - 0.5 * float(self.w @ self.w))
+
+
+@dataclass(eq=False)
+class PairsState(State):
+    """The stage at work, and the samples to come."""
+
+    problem: OneClassProblem
+    settings: Settings
+    stage: Stage
+    to_come: list[NDArray[np.int64]] = field(default_factory=list)
+    on_sample: bool = False
+    gap: float = np.inf
+    visits_per_call: int = 1
+    visit_price: float = 0.0
+
+    @property
+    def point(self) -> Point:
+        """The current point; on a sample, the dual variables are equal shares."""
+        stage = self.stage
+        alpha = self.problem.cold_point().alpha if self.on_sample else stage.alpha
+        return Point(stage.w, 1.0 - stage.sweeps.rho, alpha)
+
+
+class OneClassDualCD:
+    """Minimise the dual exactly in two α at a time, which keeps their sum."""
+
+    name = "dual_cd"
+    serves: ClassVar[type[OneClassProblem]] = OneClassProblem
+
+    def refuses(self, problem: OneClassProblem) -> str | None:
+        """Support every one-class problem."""
+        return None
+
+    def start(self, problem: OneClassProblem, warm: Point | None, settings: Settings) -> PairsState:
+        """Start on a sample from the mean of its rows, or at the warm dual variables."""
+        rows = problem.rows
+        price = rows.size.sweep(1.0, 1.0)
+        samples: list[NDArray[np.int64]] = []
+        if warm is not None:
+            alpha = _balanced(problem, warm)
+            stage = Stage.at(problem, alpha, rows.combine(alpha))
+        else:
+            samples = _samples(problem, settings.seed)
+            part = problem.subproblem(samples.pop(0)) if samples else problem
+            stage = Stage.below(part, part.rows.combine(part.cold_point().alpha))
+        state = PairsState(
+            problem,
+            settings,
+            stage,
+            samples,
+            stage.problem is not problem,
+            active=rows.count,
+            visits_per_call=max(256, int(MACHINE.call / price)),
+            visit_price=price,
+        )
+        state.gap = stage.judge(problem)
+        return state
+
+    def advance(self, state: PairsState) -> None:
+        """Work on the rows that violate optimality, then look at all of them.
+
+        The first step goes through all samples: together they cost less than a look at all rows.
+        """
+        steps = 0
+        while state.on_sample:
+            steps += 1
+            done = self._work(state) or state.gap <= _error(state.stage.problem)
+            if done or steps == _MOST_STEPS:
+                self._next_stage(state)
+                steps = 0
+        if state.gap > state.settings.tol:
+            state.finished = self._work(state)
+        if state.gap <= state.settings.tol < _FINE:
+            state.stage.refresh()
+        state.expected_gap, state.active = state.gap, state.stage.sweeps.active
+
+    def _work(self, state: PairsState) -> bool:
+        """Work on the chosen rows and judge the result; return whether nothing moves any more."""
+        stage, count = state.stage, state.problem.rows.count
+        # 1) pairs among the members
+        visited, before = 0, state.gap
+        while stage.sweeps.violation > stage.sweeps.wanted:
+            visited += stage.sweeps.work(state.visits_per_call)
+            state.problem.rows.checkpoint()
+        state.problem.meter.add(MACHINE.sweep_call + state.visit_price * visited)
+        state.passes += (visited + stage.problem.rows.count) / max(1, count)
+        # 2) all rows of the stage
+        nothing_moved = stage.sweeps.violation == 0.0
+        state.gap = stage.judge(state.problem)
+        return bool(nothing_moved and state.gap >= before)
+
+    def _next_stage(self, state: PairsState) -> None:
+        """Go on with more rows, from the weights that were found for some."""
+        problem = state.problem
+        part = problem.subproblem(state.to_come.pop(0)) if state.to_come else problem
+        # An interrupt in here finds the old stage whole.
+        stage = Stage.below(part, state.stage.w.copy())
+        gap = stage.judge(problem)
+        state.stage, state.gap, state.on_sample = stage, gap, part is not problem
+
+
+def _balanced(problem: OneClassProblem, warm: Point) -> Vector:
+    """Return feasible dual variables near those of a start.
+
+    What is missing goes to the rows with the lowest scores, what is too much is taken from those
+    with the highest: a projection would move all of them a little off the ends of their ranges.
+    """
+    alpha = problem.loss.clip(np.nan_to_num(warm.alpha), problem.cost)
+    missing = -problem.residual(alpha)
+    room = problem.cost - alpha if missing > 0.0 else alpha
+    if abs(missing) <= _FINE * problem.mass or not warm.w.any():
+        return problem.feasible(alpha)
+    order = np.argsort(problem.rows.scores(warm.w))[:: 1 if missing > 0.0 else -1]
+    before = np.cumsum(room[order]) - room[order]
+    moved = np.clip(abs(missing) - before, 0.0, room[order])
+    alpha[order] += np.copysign(moved, missing)
+    return problem.feasible(alpha)
+
+
+def _error(problem: OneClassProblem) -> float:
+    """Return the relative error that a sample has, whatever is done on it: about d/m."""
+    size = problem.rows.size
+    return min(size.weights, size.mean) / max(1, size.rows)
+
+
+def _samples(problem: OneClassProblem, seed: int) -> list[NDArray[np.int64]]:
+    """Return row numbers of growing samples; none where all rows are few."""
+    random = np.random.default_rng(seed)
+    found: list[NDArray[np.int64]] = []
+    size = problem.rows.count // _GROWTH
+    while size >= MACHINE.least_sample:
+        sample = spread_sample(problem, size, random)
+        if sample is None:
+            break
+        found.insert(0, sample)
+        size //= _GROWTH
+    return found

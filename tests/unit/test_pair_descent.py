@@ -1,0 +1,77 @@
+"""Descent in pairs for one class: the quantile, the gap and the steps, against plain formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from widemargin.data.rows import Rows
+from widemargin.instruction_sets import core
+from widemargin.problems.one_class import OneClassProblem
+
+
+@pytest.mark.parametrize("count", [1, 7, 500, 20_000])
+@pytest.mark.parametrize("ties", [False, True])
+def test_weighted_quantile(count, ties):
+    random = np.random.default_rng(count)
+    values, weights = random.normal(size=count), random.random(count)
+    if ties:
+        values, weights = np.round(values, 1), np.where(random.random(count) < 0.3, 0.0, weights)
+        weights[0] = 1.0
+    order = np.argsort(values)
+    order = order[weights[order] > 0.0]
+    sums = np.cumsum(weights[order])
+    for share in (1e-9, 0.01, 0.3, 0.5, 0.999):
+        level = share * sums[-1]
+        expected = values[order[np.searchsorted(sums, level)]]
+        assert core.weighted_quantile(values, weights, level) == expected
+    # Sorted data: a sample by stride is as good as any.
+    assert (
+        core.weighted_quantile(values[order].copy(), weights[order].copy(), sums[-1] / 2)
+        == (values[order[np.searchsorted(sums, sums[-1] / 2)]])
+    )
+
+
+def _problem(layout):
+    random = np.random.default_rng(5)
+    X = random.random((400, 30)) * (random.random((400, 30)) < 0.4)
+    X = sp.csr_matrix(X) if layout == "csr" else X
+    return OneClassProblem.on(Rows.of(X), random.uniform(0.5, 2.0, 400), 0.2)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_steps_keep_the_sum_and_lower_the_dual(layout):
+    problem = _problem(layout)
+    rows, cost = problem.rows, problem.cost
+    alpha, w = np.zeros(400), rows.combine(problem.cold_point().alpha)
+    pairs = core.PairSweeps(problem.core, alpha, w, problem.mass)
+    pairs.place(rows.scores(w))
+    assert alpha.sum() == pytest.approx(problem.mass, rel=1e-13)
+    w[:] = rows.combine(alpha)
+    last, gaps = float(w @ w), []
+    for _ in range(12):
+        scores = rows.scores(w)
+        gap = pairs.judge(scores, 50, 0.1)
+        below, above = np.maximum(pairs.rho - scores, 0.0), np.maximum(scores - pairs.rho, 0.0)
+        assert gap == pytest.approx(float((cost - alpha) @ below + alpha @ above), rel=1e-9)
+        primal = problem.primal(w, 1.0 - pairs.rho, scores)
+        assert primal + 0.5 * last == pytest.approx(gap, abs=1e-9 * last)
+        pairs.work(100_000)
+        assert alpha.min() >= 0.0
+        assert (alpha <= cost).all()
+        assert alpha.sum() == pytest.approx(problem.mass, rel=1e-12)
+        np.testing.assert_allclose(w, rows.combine(alpha), atol=1e-10)
+        assert float(w @ w) <= last * (1.0 + 1e-12)
+        last = float(w @ w)
+        gaps.append(gap)
+    assert gaps[-1] <= 1e-9 * last
+
+
+def test_lengths_are_checked():
+    problem = _problem("dense")
+    with pytest.raises(ValueError, match="alpha has length"):
+        core.PairSweeps(problem.core, np.zeros(3), np.zeros(30), 1.0)
+    pairs = core.PairSweeps(problem.core, np.zeros(400), np.zeros(30), problem.mass)
+    with pytest.raises(ValueError, match="scores has length"):
+        pairs.judge(np.zeros(2), 5, 0.1)
