@@ -233,6 +233,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_LEFT": "a share of the violation, decades a look",
         "_NEAR": "a share of the rows, small beside a look at all",
         "_FEWEST": "rows whose work costs less than a call",
+        "_MOST_PASSES": "a bound on a loop",
         "_MOST_STEPS": "a bound on a loop",
         "_FINE": "a tolerance at which rounding in w counts",
     },

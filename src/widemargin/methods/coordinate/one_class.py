@@ -27,6 +27,9 @@ _LEFT = 0.1
 _NEAR, _FEWEST = 0.01, 50
 """Share of the rows, and number, that are worked on because they lie next to ρ."""
 
+_MOST_PASSES = 20
+"""Visits of a step, in those of all rows: where only rounding moves, the violation stays."""
+
 _MOST_STEPS = 20
 """Steps on a sample at most: a few are common."""
 
@@ -149,7 +152,8 @@ class OneClassDualCD:
         stage, count = state.stage, state.problem.rows.count
         # 1) pairs among the members
         visited, before = 0, state.gap
-        while stage.sweeps.violation > stage.sweeps.wanted:
+        most = _MOST_PASSES * max(stage.problem.rows.count, _FEWEST)
+        while stage.sweeps.violation > stage.sweeps.wanted and visited < most:
             visited += stage.sweeps.work(state.visits_per_call)
             state.problem.rows.checkpoint()
         state.problem.meter.add(MACHINE.sweep_call + state.visit_price * visited)
