@@ -61,9 +61,9 @@ def liblinear(X: Any, nu: float) -> Fit:
 def passes(X: Any, nu: float, tol: float) -> str:
     """Return what a fit costs in products X w of scipy's, and what it cannot do without.
 
-    Reading the data six times is the least for any start that knows nothing: once to check the
-    values, once for the pointers and indices, once for the scores of a first direction, once for
-    those of the answer, and twice ν for weights from dual variables, then and for the certificate.
+    4 + 2ν passes are the least for a start that knows nothing: one to check the values, one for the
+    indices, one for the scores of a first direction, one for those of the answer, and ν of one each
+    for the weights that dual variables give at the start and in the certificate.
     """
     model, w = LinearOneClassSVM(nu, tol=tol), np.ones(X.shape[1])
     products, fits = [], []
