@@ -57,8 +57,8 @@ class WorstCase:
     >>> case = worst_case(LinearSVC("hinge").fit(X, y), X, y, radius=0.1)
     >>> case
     <WorstCase: hinge loss 0.038... -> 0.34..., errors 1.23 % -> 20.9 % ...; 569 atoms>
-    >>> print(f"{(case.shift > 0).sum()} rows move, by {case.shift.max():.2f}")
-    32 rows move, by 1.78
+    >>> print(f"rows move by {case.mass @ case.shift:.2f} in the mean")
+    rows move by 0.10 in the mean
     >>> case.examples(X).shape
     (569, 30)
     """
