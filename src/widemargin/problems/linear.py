@@ -322,7 +322,8 @@ class LinearProblem(OfMargins, OnRows):
         residual, upper = self.residual_of(sums), primal.value + primal.allowance
         price = 0.0
         if residual > 0.0:
-            norm = float(np.sqrt(2.0 * upper)) * (1.0 + 1e-6)
+            # With room for twice the P: rounding the weights to float32 may raise it that far.
+            norm = 2.0 * float(np.sqrt(upper)) * (1.0 + 1e-6)
             price = self.price_of(residual, norm, self.rows.frobenius)
             if price > 0.1 * accuracy * upper:
                 longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150

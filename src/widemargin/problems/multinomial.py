@@ -86,6 +86,7 @@ class MultinomialProblem(SoftmaxProblem):
         above = loss.allowance + half_square_error(squared, self.rows.weights * self.classes)
         below = dual.entropy.allowance + dual.quadratic.allowance
         if self.free_intercept:
-            # ‖w_j − w_l‖² ≤ 2‖W‖² ≤ 4P.
-            below += self._price(dual.residual, 2.0 * float(np.sqrt(primal + above)))
+            # ‖w_j − w_l‖² ≤ 2‖W‖² ≤ 4P, with room for twice the P: rounding the weights to float32
+            # may raise it that far.
+            below += self._price(dual.residual, 2.0 * float(np.sqrt(2.0 * (primal + above))))
         return Certificate.bounds(primal, above, dual.entropy.value - dual.quadratic.value, below)

@@ -201,6 +201,7 @@ class SparseMultinomialProblem(SoftmaxProblem):
         price = 0.0
         if self.free_intercept:
             upper = primal.value + primal.allowance
+            upper *= 2.0  # room: rounding the weights to float32 may raise P that far
             # P bounds both norms of the optimal weights; ‖w_j − w_l‖ ≤ ‖W‖₁ and ≤ √2 ‖W‖.
             norm = upper / self.l1_ratio
             if self.ridge > 0.0:

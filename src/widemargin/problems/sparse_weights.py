@@ -251,6 +251,7 @@ class SparseProblem(OfMargins, OnRows):
         residual, upper = self.residual_of(sums), primal.value + primal.allowance
         price = 0.0
         if residual > 0.0:
+            upper *= 2.0  # room: rounding the weights to float32 may raise P that far
             # P bounds both norms of the optimal weights.
             norm = upper / self.l1_ratio
             if self.ridge > 0.0:
