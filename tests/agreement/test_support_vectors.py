@@ -53,6 +53,18 @@ def test_the_certificate_is_that_of_the_settled_point(name: str, intercept: Any)
     assert at_bounds >= y.size - 3 * (X.shape[1] + 1)
 
 
+def test_counts_where_features_are_more_than_rows() -> None:
+    """Making Σ αy = 0 hold had left a trace of a dual variable on every row of one class."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(120, 200)) * (random.random((120, 200)) < 0.1)
+    y = (X[:, :20].sum(axis=1) + random.normal(size=120) > 0.0).astype(int)
+    ours = LinearSVC("hinge", C=0.05, tol=1e-6).fit(X, y)
+    theirs = SVC(kernel="linear", C=0.05, tol=1e-8).fit(X, y)
+    np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
+    alpha = np.abs(ours.dual_coef_[0])
+    assert not ((alpha > 0.0) & (alpha < 1e-8)).any()
+
+
 def test_a_warm_start_goes_on_from_it() -> None:
     X, y = data("made")
     model = LinearSVC("hinge", tol=1e-3, warm_start=True).fit(X, y)

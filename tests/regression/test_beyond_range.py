@@ -107,6 +107,15 @@ def test_dual_variables_at_rest() -> None:
     assert 0.0 < report.problems[0].relative_gap <= 1e-6
 
 
+def test_dual_variables_at_rest_where_a_feature_is_constant() -> None:
+    """A column that repeats the intercept's made the judge's system singular."""
+    X, y = np.full((4, 1), 2.0**20), [0, 2, 1, 3]
+    model = RobustSVC(radius=0.0, norm=np.inf, solver="interior_point").fit(X, y)
+    report = verify_exactly(model, X, y)
+    assert report, str(report)
+    assert all(problem.relative_gap <= 1e-4 for problem in report.problems)
+
+
 def test_systems_in_whole_numbers() -> None:
     matrix = np.array([[0, 2, 1], [3, -1, 4], [2, 2, 2**80]], dtype=object)
     x = np.array([5, -7, 11], dtype=object)

@@ -19,7 +19,8 @@ def gain_at_rest(
     """Return Σ α'_i for some 0 ≤ α' ≤ p near α with Σ α'_i y_i x_i = 0; 0 if none was found.
 
     α' = α − S Mᵀ (M S Mᵀ)⁻¹ M α, M with the columns y_i x_i, and a row of y_i where the intercept
-    is free; S is the diagonal of the squares of what room there is.
+    is free; S is the diagonal of the squares of what room there is. Of rows of M that depend on
+    others, equal features among them, only the first count.
     """
     dense = np.asarray(matrix.todense(), dtype=np.float64)
     dense = dense[:, np.abs(dense).max(axis=0, initial=0.0) > 0.0]
@@ -33,14 +34,32 @@ def gain_at_rest(
     a, p = alpha.at(exponent), weight.at(exponent)
     S = np.maximum(np.minimum(a, p - a), 0) ** 2
     spread = M * S
-    solved = solved_in_integers(spread @ M.T, M @ a)
+    kept = independent(spread @ M.T)
+    if not kept:
+        return Fraction(0)
+    solved = solved_in_integers(spread[kept] @ M[kept].T, M[kept] @ a)
     if solved is None:
         return Fraction(0)
     numerators, determinant = solved
-    moved = a * determinant - numerators @ spread
-    if (moved < 0).any() or (moved > p * determinant).any():
+    moved = a * determinant - numerators @ spread[kept]
+    if (moved < 0).any() or (moved > p * determinant).any() or (M @ moved).any():
         return Fraction(0)
     return dyadic(int(moved.sum()), exponent) / determinant
+
+
+def independent(squares: Integers) -> list[int]:
+    """Return the first rows that no others before them make up, from their inner products.
+
+    By Bareiss's elimination: what is left of a dependent row has length zero.
+    """
+    A, last, found = squares.astype(object), 1, []
+    for k in range(A.shape[0]):
+        if A[k, k] == 0:
+            continue
+        found.append(k)
+        A[k + 1 :] = (A[k + 1 :] * A[k, k] - np.outer(A[k + 1 :, k], A[k])) // last
+        last = A[k, k]
+    return found
 
 
 def solved_in_integers(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:

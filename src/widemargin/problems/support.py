@@ -48,7 +48,7 @@ def settled(
     """
     found = point.alpha, certificate
     if _as_few_as_weights(problem, point.alpha):
-        return found
+        return _without_traces(problem, point.alpha, certificate, limit) or found
     margins = problem.y * (problem.rows.scores(point.w) + point.b)
     # Within a gap of tol, margins are off by the order of its square root.
     band = min(float(np.sqrt(limit)), _WIDEST)
@@ -64,6 +64,20 @@ def settled(
         if new is not None and new[1].relative_gap <= limit:
             found = new
     return found
+
+
+def _without_traces(
+    problem: BinaryProblem, alpha: Vector, certificate: Certificate, limit: float
+) -> tuple[Vector, Certificate] | None:
+    """Return α without what making Σ αy = 0 hold has left on examples at their bounds.
+
+    None if there are no such traces, or the certificate needs them.
+    """
+    low, high = _next_to_bounds(alpha, problem.cost)
+    if not ((low & (alpha > 0.0)) | (high & (alpha < problem.cost))).any():
+        return None
+    new = _tried(problem, np.ones_like(alpha), alpha, _WIDEST, certificate)
+    return new if new is not None and new[1].relative_gap <= limit else None
 
 
 def _tried(
@@ -87,8 +101,9 @@ def _at_bounds(
 ) -> Vector | None:
     """Return α with margins further than `width` from one decided, or None if Σ αy = 0 fails."""
     cost = problem.cost
-    low = (margins > 1.0 + width) | (alpha <= _TINY * cost)
-    high = ~low & ((margins < 1.0 - width) | (alpha >= (1.0 - _TINY) * cost))
+    low, high = _next_to_bounds(alpha, cost)
+    low |= margins > 1.0 + width
+    high = ~low & (high | (margins < 1.0 - width))
     placed = np.where(high, cost, np.where(low, 0.0, alpha))
     if not problem.free_intercept:
         return placed
@@ -99,6 +114,11 @@ def _at_bounds(
         return None
     placed[free] = moved
     return placed
+
+
+def _next_to_bounds(alpha: Vector, cost: Vector) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which dual variables are zero, and which are at their costs, but for traces."""
+    return alpha <= _TINY * cost, alpha >= (1.0 - _TINY) * cost
 
 
 def _shifted(alpha: Vector, y: Vector, most: Vector, target: float) -> Vector | None:
