@@ -49,7 +49,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_INNER": "a share of a violation",
         "_SPARE": "a bound on the growth of a working set",
     },
-    "problems/linear.py": {"_WORTHWHILE": "below it another sweep does as much"},
+    "problems/linear.py": {"_EXACT": "a share of a tolerance"},
     "problems/rules.py": {"NEVER": "its exponential is zero"},
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
     "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},
@@ -354,6 +354,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_LARGEST_SYSTEM": "the memory that a proof may take",
     },
     "problems/rounding.py": {
+        "ROUNDING_SHARE": "a share of the tolerance",
         "UNIT": "the unit roundoff",
         "UNDERFLOW": "the smallest normal number",
         "ACCURACY": "an accuracy",
@@ -361,7 +362,6 @@ REASONS: dict[str, dict[str, str]] = {
         "_CHAINS": "the running sums of core/kernels/chains.hpp",
     },
     "given_way.py": {"_HARDLY": "decides about time only: a gap that is hardly smaller"},
-    "run.py": {"_SHARE": "a share of the tolerance"},
     "selection/certified.py": {
         "_NARROWEST": "an interval of ln C that holds a tie",
         "_MOST": "a bound that keeps the loop finite",

@@ -21,12 +21,10 @@ from widemargin.problems.certificate import (
     Weights,
 )
 from widemargin.problems.problem import Problem
+from widemargin.problems.rounding import ROUNDING_SHARE
 from widemargin.solution import Record as Record
 from widemargin.solution import Solution as Solution
 from widemargin.solution import Status as Status
-
-_SHARE = 0.1
-"""Of the tolerance, that rounding may cost before products are computed again, more exactly."""
 
 Callback = Callable[[Record], Any]
 """Called with each record; returning True stops the run as an interrupt would."""
@@ -186,7 +184,7 @@ class _Run:
         """Certify a point; return whether the best one now meets the tolerance."""
         started = time.perf_counter()
         # Unwatched: a certificate that was begun is finished, so that every answer has one.
-        judged, certificate = self.problem.certify(point, _SHARE * self.settings.tol)
+        judged, certificate = self.problem.certify(point, ROUNDING_SHARE * self.settings.tol)
         self.finite = bool(np.isfinite(certificate.primal))
         lost = self.finite and certificate.dual == -np.inf  # dual variables that bound nothing
         if lost or (not self.finite and self.best.point is None):
@@ -208,7 +206,7 @@ class _Run:
         now = time.perf_counter()
         quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * self.check_seconds)
         if quiet and np.isfinite(self.state.expected_gap):
-            present = self.problem.certify(self.state.point, _SHARE * self.settings.tol)[1]
+            present = self.problem.certify(self.state.point, ROUNDING_SHARE * self.settings.tol)[1]
             kept = self.best.certificate
             self._tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             self.last_told = time.perf_counter()

@@ -84,7 +84,9 @@ class Bounded:
         """Return α as it is: the best multiple has no closed form here."""
         return alpha, v, self.loss.dual_sums(self.y, self.cost, alpha)
 
-    def _weight_scale(self: Any, w: Vector, b: float, scores: Vector, gap: float) -> float:
+    def _weight_scale(
+        self: Any, w: Vector, b: float, scores: Vector, values: tuple[float, float], wanted: float
+    ) -> float:
         """Return one: a multiple can leave the bounds."""
         return 1.0
 

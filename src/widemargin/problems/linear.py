@@ -17,6 +17,7 @@ from widemargin.problems.margins import Bound, OfMargins
 from widemargin.problems.problem import OnRows
 from widemargin.problems.rounding import (
     ACCURACY,
+    ROUNDING_SHARE,
     ScoreError,
     Size,
     combination_error,
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
-_WORTHWHILE = 0.1
-"""Share of a gap that a multiple of the weights has to be able to close, to be looked for."""
+_EXACT = 0.01
+"""Share of the gap that is wanted by which the best multiple of the weights may be missed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +163,10 @@ class LinearProblem(OfMargins, OnRows):
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
 
-        α is projected onto the dual's feasible set and scaled by the factor that raises D most, w
-        by the one that lowers P most; b becomes the best intercept for w. One pass over the data,
-        half of another where w changes, and one in compensated sums where rounding would cost more
-        than `accuracy`.
+        α is projected onto the dual's feasible set and scaled by the factor that raises D most; b
+        becomes the best intercept for w, and w a multiple of itself where that proves what is
+        asked for. One pass over the data, half of another where w changes, and one in compensated
+        sums where rounding would cost more than `accuracy`.
         """
         # 1) a feasible dual point, and everything the data have to say about (w, α)
         alpha = self.feasible(point.alpha)
@@ -175,13 +176,13 @@ class LinearProblem(OfMargins, OnRows):
         # 3) both values, and what rounding can be worth
         b, primal = self._primal_bound(point.w, point.b, scores)
         dual = self._dual_bound(sums, v, False)
-        gap = max(primal.value - dual.value, accuracy * abs(primal.value))
-        scale = self._weight_scale(point.w, b, scores, gap)
+        wanted = accuracy / ROUNDING_SHARE * abs(primal.value)
+        scale = self._weight_scale(point.w, b, scores, (primal.value, dual.value), wanted)
         if scale != 1.0:
             moved = Point(scale * point.w, scale * b, alpha)
             there = self.rows.scores(moved.w)
             best, lower = self._primal_bound(moved.w, moved.b, there)
-            if lower.value < primal.value:
+            if lower.value - dual.value <= accuracy / ROUNDING_SHARE * abs(lower.value):
                 point, scores, b, primal = moved, there, best, lower
         lost = self._lost_by_rounding(point.w, b, scores, accuracy * primal.value)
         del scores
@@ -217,15 +218,27 @@ class LinearProblem(OfMargins, OnRows):
                 return other, scale * v, there
         return alpha, v, sums
 
-    def _weight_scale(self, w: Vector, b: float, scores: Vector, gap: float) -> float:
-        """Return the t that lowers P(tw, tb) most, or one where that would close little of a gap.
+    def _weight_scale(
+        self, w: Vector, b: float, scores: Vector, values: tuple[float, float], wanted: float
+    ) -> float:
+        """Return the t at which P(tw, tb) may come within a gap of D, or one where none can.
 
         Where nearly all margins can be reached, C weighs the little by which some are missed; a
         slightly larger w misses none. ½ t² ‖w‖² makes P so convex in t that from the slope g at one
-        there is at most g² / (2 ‖w‖²) to gain, within |g| / ‖w‖² of one.
+        there is at most g² / (2 ‖w‖²) to gain, within |g| / ‖w‖² of one. Where that is not enough
+        to end a run, w stays: methods that take over want weights that belong to α.
+
+        Parameters
+        ----------
+        w, b, scores
+        values : tuple of float
+            P and D.
+        wanted : float
+            The gap that would be enough.
         """
-        squared = float(w @ w)
-        if self.loss.smooth or not 0.0 < squared < np.inf:  # smooth losses have g near zero
+        squared, gap = float(w @ w), values[0] - values[1]
+        smooth = self.loss.smooth  # then g is near zero
+        if smooth or not (0.0 < squared < np.inf and wanted < gap < np.inf):
             return 1.0
         margins = self.y * (scores + b)
 
@@ -235,10 +248,10 @@ class LinearProblem(OfMargins, OnRows):
             return t * squared + self.linear_intercept * b - float(duals @ margins)
 
         at_one = slope(0.0)
-        if not _WORTHWHILE * gap < at_one * at_one / (2.0 * squared) < np.inf:
+        if not gap - wanted <= at_one * at_one / (2.0 * squared) < np.inf:
             return 1.0
         near, far = 0.0, -at_one / squared
-        while abs(at_one * (far - near)) > 0.1 * _WORTHWHILE * gap:
+        while abs(at_one * (far - near)) > _EXACT * wanted:
             middle = 0.5 * (near + far)
             if not min(near, far) < middle < max(near, far):
                 break

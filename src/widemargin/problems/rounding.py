@@ -25,6 +25,9 @@ UNDERFLOW = 2.3e-308
 ACCURACY = 1e-5
 """The share of the objective that rounding may cost unless a caller asks for less."""
 
+ROUNDING_SHARE = 0.1
+"""Of the tolerance, that rounding may cost before products are computed again, more exactly."""
+
 _SAFE = 1.0 + 1e-6
 """Covers the rounding of the bounds themselves, and the denominator of γ."""
 
