@@ -20,6 +20,7 @@ from typing import Any
 from widemargin import LinearSVC, LogisticRegression
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.rounding import ROUNDING_SHARE
 
 from . import problems
 from .peers.base import LOSSES
@@ -38,9 +39,14 @@ def plain_certify(self: BinaryProblem, point: Point, accuracy: float = 0.0) -> A
         for b in self.best_intercept(scores, point.b)
     ]
     total, b = min(totals)
-    primal = 0.5 * float(point.w @ point.w) + total
-    dual = min(sums.value - 0.5 * float(v @ v), primal)
-    return Point(point.w, b, alpha), Certificate(primal, dual)
+    w, primal = point.w, 0.5 * float(point.w @ point.w) + total
+    dual = sums.value - 0.5 * float(v @ v)
+    wanted = accuracy / ROUNDING_SHARE * primal
+    scale = self._weight_scale(w, b, scores, (primal, dual), wanted)
+    if scale != 1.0:
+        w, b = scale * w, scale * b
+        primal = 0.5 * float(w @ w) + self.loss.total(self.y, self.cost, self.rows.scores(w), b)
+    return Point(w, b, alpha), Certificate(primal, min(dual, primal))
 
 
 @contextmanager

@@ -241,20 +241,18 @@ class LinearProblem(OfMargins, OnRows):
         if smooth or not (0.0 < squared < np.inf and wanted < gap < np.inf):
             return 1.0
         push = self.linear_intercept * b
-        if self.loss.linear_dual:
-            # Σ c m over m < 1 is Σ c there, less the losses.
-            sums = self.loss.sums(self.y, self.cost, scores, b)
-            at_one = squared + push - (sums.slopes - sums.total)
-            if not gap - wanted <= at_one * at_one / (2.0 * squared) < np.inf:
-                return 1.0
-        margins = self.y * (scores + b)
 
         def slope(step: float) -> float:
             t = 1.0 + step
             duals = self.loss.duals(self.y, self.cost, t * scores, t * b)
-            return t * squared + push - float(duals @ margins)
+            return t * squared + push - float(duals @ (self.y * (scores + b)))
 
-        at_one = slope(0.0)
+        if self.loss.linear_dual:
+            # Without new vectors: Σ c m over m < 1 is Σ c there, less the losses.
+            sums = self.loss.sums(self.y, self.cost, scores, b)
+            at_one = squared + push - (sums.slopes - sums.total)
+        else:
+            at_one = slope(0.0)
         if not gap - wanted <= at_one * at_one / (2.0 * squared) < np.inf:
             return 1.0
         near, far = 0.0, -at_one / squared
