@@ -66,6 +66,27 @@ def test_losses_gradient_and_dual_by_enumeration(boundaries: bool) -> None:
     assert judged.alpha is w
 
 
+@pytest.mark.parametrize("spread", [100.0, 400.0, 650.0])
+@pytest.mark.parametrize("words", [1, 3])
+def test_products_of_edges_that_vanish_prove_nothing(spread: float, words: int) -> None:
+    # Edges against the label that the rows' scores want: e^(-2 spread) is less than any number.
+    X = [np.ones((words, 1)), np.ones((3, 1))]
+    problem = conditional(X, [np.zeros(words, int), np.arange(3)], 1.0, True)
+    nodes = np.zeros((problem.rows.count, problem.stride))
+    nodes[:, 0] = 1e9
+    edges = np.zeros((problem.count, problem.classes + 2, problem.stride))
+    edges[:, :, 1] = spread
+    alpha = Potentials(nodes, edges.reshape(problem.count, -1))
+    certificate = problem.certify(Point(np.zeros(problem.shape), None, alpha))[1]
+    entropies = problem.potentials(alpha)[0]
+    assert certificate.dual <= float(problem.cost @ problem.lengths) * np.log(3.0)
+    if spread == 100.0:
+        assert np.isfinite(certificate.dual)
+        np.testing.assert_allclose(entropies, 0.0, atol=1e-5)
+    else:
+        assert certificate.dual == -np.inf
+
+
 @pytest.mark.parametrize("solver", ["exponentiated_gradient", "lbfgs"])
 def test_optimum(solver: str) -> None:
     X, y = small_sequences(4, sentences=8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from widemargin.problems.rounding import (
     upper_norm,
 )
 
-_WIDEST = 600.0
-"""Differences of transition weights up to which no exponential vanishes."""
+_WIDEST = 660.0
+"""Up to this spread of edges the likeliest label of a row stays e^40 above the smallest number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +140,8 @@ class ConditionalProblem(ChainProblem):
         """Return D at potentials and what it can be below that."""
         entropy, magnitude, combination = self.potentials(alpha)
         total, squared = float(self.cost @ entropy), float(np.vdot(combination, combination))
-        spread = alpha.edges.max(axis=1) - alpha.edges.min(axis=1)
-        errors = self._marginal_errors(spread, magnitude)
+        lines = alpha.edges.reshape(self.count, self.classes + 2, self.stride)
+        errors = self._marginal_errors(_spread(lines[:, :, : self.classes]), magnitude)
         # An entropy is a logarithm less a mean of scores, whose weights are off by a share.
         each = errors * (4.0 + 4.0 * magnitude) + growth(4.0 * self.lengths + 16.0) * magnitude
         below = (1.0 + 1e-6) * float(self.cost @ each)
@@ -149,23 +149,22 @@ class ConditionalProblem(ChainProblem):
         off = self._combination_error(errors)
         return total - 0.5 * squared, below + half_square_error(squared, combination.size, off)
 
-    def _marginal_errors(self, spread: Any, magnitude: Vector) -> Vector:
+    def _marginal_errors(self, spread: Vector, magnitude: Vector) -> Vector:
         """Bound, for each sentence, the errors of log Z and of the logarithms of marginals.
 
         Every probability is a product of sums of positive terms, each good to 2 k + 64 roundings,
-        and differences inside exponentials are rounded relative to what is subtracted. `spread` is
-        that of the transitions' weights.
+        and differences inside exponentials are rounded relative to what is subtracted. Where edges
+        are too far apart (`_spread`), products of exponentials vanish and nothing is known.
         """
         sums = growth(self.lengths * (2.0 * self.classes + 64.0))
         errors = sums + growth(4.0 * self.lengths + 16.0) * magnitude
-        return np.asarray(np.where(np.asarray(spread) <= _WIDEST, errors, np.inf))
+        return np.where(spread <= _WIDEST, errors, np.inf)
 
     def _score_errors(self, weights: Matrix, magnitude: Vector) -> Vector:
         """Return the same at weights, where the scores of rows are rounded, too."""
         edges = weights[self.rows.weights :, : self.classes]
         rows = self._row_errors(self._longest_line(weights))
-        spread = float(edges.max() - edges.min())
-        return np.asarray(rows + self._marginal_errors(spread, magnitude + rows))
+        return np.asarray(rows + self._marginal_errors(_spread(edges), magnitude + rows))
 
     def _loss_error(self, weights: Matrix, excess: Vector, magnitude: Vector) -> float:
         each = 2.0 * self._score_errors(weights, magnitude)
@@ -174,7 +173,7 @@ class ConditionalProblem(ChainProblem):
 
     def _combination_error(self, errors: Vector) -> float:
         """Bound ‖v − fl(v)‖: marginals are off by a share, and sums are rounded."""
-        share = np.expm1(np.minimum(4.0 * errors, 700.0))
+        share = np.expm1(np.minimum(4.0 * errors, 300.0))
         # The coefficients of a row have a norm of √2 c at most, and so do those of an edge.
         norms = 1.42 * self.cost * np.sqrt(self.lengths)
         rows = upper_norm(float(norms @ norms), self.count)
@@ -186,6 +185,17 @@ class ConditionalProblem(ChainProblem):
         edges = 2.0 * self.cost * (self.lengths + 1.0)
         off += float((share + growth(self.rows.count + 64.0)) @ edges)
         return (1.0 + 1e-6) * off
+
+
+def _spread(edges: NDArray[np.float64]) -> Vector:
+    """Return how far below the largest product of two edges at one row the smallest can be.
+
+    `edges` ends in the axes (transitions from each label, start, end) and (label). A row has one
+    edge that leads to it, from a label or from the start; the last row has the end's as well.
+    """
+    inner, start, end = edges[..., :-2, :], edges[..., -2, :], edges[..., -1, :]
+    into = np.maximum(np.ptp(inner, axis=(-2, -1)), np.ptp(start, axis=-1))
+    return np.asarray(into + np.ptp(end, axis=-1))
 
 
 def marginals(weights: Matrix, rows: Rows, first: Pointers, classes: int) -> NDArray[np.float64]:
