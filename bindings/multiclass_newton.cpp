@@ -4,12 +4,92 @@
 
 namespace widemargin {
 
+namespace {
+
+void require_ties(const MulticlassCore& core, const Ties& ties, std::int64_t begin,
+                  std::int64_t end) {
+  require_range(begin, end, ties.count());
+  if (ties.count() > 0 && ties.rows.back() >= core.rows_count()) {
+    throw std::invalid_argument("ties of another number of examples");
+  }
+}
+
+// The ties as compressed rows over all examples, where every tied class has the example's weight.
+void read_ties(const Ties& ties, std::int64_t examples, std::int64_t* pointers,
+               std::int32_t* classes, double* weight) {
+  std::size_t t = 0;
+  for (std::int64_t i = 0; i < examples; ++i) {
+    pointers[i] = ties.pointers[t];
+    if (t < ties.rows.size() && ties.rows[t] == i) {
+      std::fill(weight + ties.pointers[t], weight + ties.pointers[t + 1], ties.weight[t]);
+      ++t;
+    }
+  }
+  pointers[examples] = ties.pointers[t];
+  std::copy(ties.classes.begin(), ties.classes.end(), classes);
+}
+
+void write_ties(Ties& ties, std::int64_t examples, const std::int64_t* pointers,
+                const std::int32_t* classes, const double* weight) {
+  ties.clear();
+  for (std::int64_t i = 0; i < examples; ++i) {
+    const std::int64_t first = pointers[i], last = pointers[i + 1];
+    if (first == last) continue;
+    ties.rows.push_back(i);
+    ties.classes.insert(ties.classes.end(), classes + first, classes + last);
+    ties.pointers.push_back(static_cast<std::int64_t>(ties.classes.size()));
+    ties.weight.push_back(weight[first]);
+  }
+}
+
+}  // namespace
+
 void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
   nb::class_<Ties>(m, "Ties")
       .def(nb::init<>())
       .def_prop_ro("count", &Ties::count)
       .def_prop_ro("freedoms", &Ties::freedoms)
+      .def_prop_ro("total", [](const Ties& ties) { return ties.classes.size(); })
       .def("clear", &Ties::clear)
+      .def(
+          "append",
+          [](Ties& ties, const Ties& later) {
+            if (&ties == &later ||
+                (ties.count() > 0 && later.count() > 0 && later.rows.front() <= ties.rows.back())) {
+              throw std::invalid_argument("ties must be of later examples");
+            }
+            nb::gil_scoped_release release;
+            ties.append(later);
+          },
+          nb::arg("later"))
+      .def(
+          "read",
+          [](const Ties& ties, MutableIndexVector pointers, MutableLabels classes,
+             MutableVector weight) {
+            const auto examples = static_cast<std::int64_t>(pointers.shape(0)) - 1;
+            if (examples < (ties.count() > 0 ? ties.rows.back() + 1 : 0)) {
+              throw std::invalid_argument("pointers are too short");
+            }
+            const auto total = static_cast<std::int64_t>(ties.classes.size());
+            require_length(classes, total, "classes");
+            require_length(weight, total, "weight");
+            nb::gil_scoped_release release;
+            read_ties(ties, examples, pointers.data(), classes.data(), weight.data());
+          },
+          nb::arg("pointers").noconvert(), nb::arg("classes").noconvert(),
+          nb::arg("weight").noconvert())
+      .def(
+          "write",
+          [](Ties& ties, IndexVector pointers, Labels classes, Vector weight,
+             std::int64_t class_count) {
+            if (pointers.shape(0) == 0) throw std::invalid_argument("pointers are too short");
+            const auto examples = static_cast<std::int64_t>(pointers.shape(0)) - 1;
+            require_csr(pointers, classes, static_cast<std::int64_t>(weight.shape(0)), examples,
+                        class_count);
+            nb::gil_scoped_release release;
+            write_ties(ties, examples, pointers.data(), classes.data(), weight.data());
+          },
+          nb::arg("pointers"), nb::arg("classes"), nb::arg("weight"), nb::arg("class_count"))
       .def(
           "basis",
           [](const Ties& ties, MutableMatrix basis, MutableIndexVector owner) {
@@ -113,7 +193,7 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
           [](const MulticlassCore& core, const Ties& ties, bool intercept, Matrix direction,
              MutableMatrix out, std::int64_t begin, std::int64_t end) {
             const MulticlassData& data = core.data();
-            require_range(begin, end, ties.count());
+            require_ties(core, ties, begin, end);
             require_weights(direction, data.features + (intercept ? 1 : 0), data.classes);
             require_weights(out, data.features + (intercept ? 1 : 0), data.classes);
             nb::gil_scoped_release release;
@@ -133,7 +213,7 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             if (static_cast<std::int64_t>(out.shape(1)) != data.features) {
               throw std::invalid_argument("out must have a column a feature");
             }
-            require_range(begin, end, ties.count());
+            require_ties(core, ties, begin, end);
             nb::gil_scoped_release release;
             core.visit_rows([&](const auto& rows) {
               tied_rows(rows, ties, data.features, out.data(), begin, end);
@@ -150,7 +230,7 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             if (static_cast<std::int64_t>(matrix.shape(1)) != side) {
               throw std::invalid_argument("matrix must be square");
             }
-            require_range(begin, end, ties.count());
+            require_ties(core, ties, begin, end);
             nb::gil_scoped_release release;
             core.visit_rows([&](const auto& rows) {
               tied_matrix(rows, ties, data.classes, intercept, data.features, matrix.data(), begin,

@@ -30,6 +30,16 @@ struct Ties {
     classes.clear();
     weight.clear();
   }
+  // Adds the ties of examples that come after these.
+  void append(const Ties& later) {
+    const std::int64_t shift = static_cast<std::int64_t>(classes.size());
+    rows.insert(rows.end(), later.rows.begin(), later.rows.end());
+    for (std::size_t t = 1; t < later.pointers.size(); ++t) {
+      pointers.push_back(shift + later.pointers[t]);
+    }
+    classes.insert(classes.end(), later.classes.begin(), later.classes.end());
+    weight.insert(weight.end(), later.weight.begin(), later.weight.end());
+  }
   std::int64_t count() const { return static_cast<std::int64_t>(rows.size()); }
   // The dimension of all centring projections together.
   std::int64_t freedoms() const { return static_cast<std::int64_t>(classes.size()) - count(); }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import LinearSVC, LogisticRegression, verify_exactly
+from widemargin.auto.machine import MACHINE
 from widemargin.data import blocks
+from widemargin.methods.newton import _multiclass_system
 from widemargin.problems import threaded
+from widemargin.problems.multiclass import RULES
 
 MODELS = {
     "hinge": lambda **given: LinearSVC("hinge", solver="proximal_newton", **given),
@@ -38,7 +42,8 @@ def examples(layout: str, count: int = 900, width: int = 12) -> tuple[Any, Any]:
 
 
 def bits(model: Any) -> tuple[bytes, ...]:
-    kept = model.coef_, model.intercept_, model.primal_, model.dual_, model.dual_coef_
+    dual = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
+    kept = model.coef_, model.intercept_, model.primal_, model.dual_, dual
     return tuple(np.ascontiguousarray(numbers).tobytes() for numbers in kept)
 
 
@@ -73,6 +78,49 @@ def test_all_classes_at_once(layout: str, intercept: bool | str) -> None:
     plain = LogisticRegression(**given).fit(X, y)
     assert one.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=one.tol)
     assert verify_exactly(one, X, y)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("layout", "intercept"), [("float64", True), ("float32", "penalised"), ("csr", False)]
+)
+def test_joint_hinges(rule: str, layout: str, intercept: bool | str) -> None:
+    X, _ = examples(layout)
+    scores = X @ np.random.default_rng(3).standard_normal((12, 4))
+    y = np.argmax(scores + 2 * np.random.default_rng(4).standard_normal(scores.shape), axis=1)
+    given = {"multi_class": rule, "fit_intercept": intercept, "C": 0.5, "solver": "proximal_newton"}
+    one = LinearSVC("hinge", n_jobs=1, **given).fit(X, y)
+    assert one.certificate_.relative_gap <= one.tol
+    for jobs in (2, 3, 8):
+        assert bits(LinearSVC("hinge", n_jobs=jobs, **given).fit(X, y)) == bits(one)
+    plain = LinearSVC("hinge", **given).fit(X, y)
+    assert one.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=one.tol)
+    assert verify_exactly(one, X, y)
+
+
+@pytest.mark.parametrize("system", ["_by_ties", "_factorised", "_conjugate_gradients"])
+def test_systems_of_joint_hinges(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = examples("csr", count=500)
+    y = np.argmax(X.toarray()[:, :3] + np.random.default_rng(1).standard_normal((500, 3)), axis=1)
+    solve, taken = getattr(_multiclass_system, system), []
+
+    def counted(*given: Any) -> Any:
+        taken.append(system)
+        return solve(*given)
+
+    prices = {"_by_ties": "tied_work", "_factorised": "matrix_work"}
+    for name, price in prices.items():
+        work = 0.0 if name == system else np.inf
+        monkeypatch.setattr(_multiclass_system, price, lambda *_, work=work: work)
+    if system == "_conjugate_gradients":
+        machine = replace(MACHINE, largest_multiclass=1)
+        monkeypatch.setattr(_multiclass_system, "MACHINE", machine)
+    monkeypatch.setattr(_multiclass_system, system, counted)
+    given = {"multi_class": "crammer_singer", "C": 0.1, "solver": "proximal_newton"}
+    one, two = (LinearSVC("hinge", n_jobs=jobs, **given).fit(X, y) for jobs in (1, 2))
+    assert taken
+    assert bits(one) == bits(two)
+    assert one.status_ == ["converged"]
 
 
 def test_all_classes_at_once_with_wide_rows_and_sweeps() -> None:

@@ -34,10 +34,16 @@ def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_train_predict_certify(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+PROBLEMS = [(), ("--loss", "hinge", "--multi-class", "crammer_singer")]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_train_predict_certify(
+    file: Path, capsys: pytest.CaptureFixture[str], problem: tuple[str, ...]
+) -> None:
     limit = ("--memory-limit", "4GB")
-    trained = result(capsys, "train", str(file), "disk.model", *limit)
-    plain = result(capsys, "train", str(file), "plain.model")
+    trained = result(capsys, "train", str(file), "disk.model", *problem, *limit)
+    plain = result(capsys, "train", str(file), "plain.model", *problem)
     assert trained["primal"] == pytest.approx(plain["primal"], rel=1e-4)
     assert "not in memory" in trained["solver"]
     assert trained["training_accuracy"] == pytest.approx(plain["training_accuracy"], abs=0.01)
@@ -59,8 +65,12 @@ def test_tune(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuned["status"] == ["converged"]
 
 
+@pytest.mark.parametrize("problem", PROBLEMS)
 def test_a_killed_run_goes_on(
-    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    problem: tuple[str, ...],
 ) -> None:
     class KilledError(BaseException):
         """As good as SIGKILL: nothing is tidied up."""
@@ -72,7 +82,7 @@ def test_a_killed_run_goes_on(
         if np.abs(point[1]).max() > 0.1:
             raise KilledError
 
-    train = ("train", str(file), "disk.model", "--memory-limit", "4GB")
+    train = ("train", str(file), "disk.model", "--memory-limit", "4GB", *problem)
     monkeypatch.setattr(Checkpoints, "keep", keep_and_die)
     with pytest.raises(KilledError):
         main(list(train))

@@ -32,7 +32,6 @@ def rule(request: pytest.FixtureRequest) -> str:
 REFUSED = {
     "name": ({"multi_class": "all"}, "multi_class must be one of 'ovr', 'weston_watkins', "),
     "loss": ({"loss": "squared_hinge"}, "needs loss='hinge'; got loss='squared_hinge'"),
-    "jobs": ({"n_jobs": 2}, "n_jobs is for multi_class='ovr'"),
     "solver": ({"solver": "newton"}, "solver 'newton' does not support multiclass problems; those"),
     "binary": ({"multi_class": "ovr", "solver": "shark"}, "does not support binary problems"),
     "shark": (

@@ -64,7 +64,8 @@ def on_dask(loss: str, **given: Any) -> Any:
 
 
 def bits(model: Any) -> tuple[bytes, ...]:
-    kept = model.coef_, model.intercept_, model.primal_, model.dual_, model.dual_coef_
+    dual = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
+    kept = model.coef_, model.intercept_, model.primal_, model.dual_, dual
     return tuple(np.ascontiguousarray(numbers).tobytes() for numbers in kept)
 
 
@@ -107,6 +108,17 @@ def test_all_classes_at_once(client: Any) -> None:
     memory = LogisticRegression(solver="newton", n_jobs=1).fit(X, y)
     assert bits(model) == bits(memory)
     assert model.to_local().get_params() == LogisticRegression().get_params()
+
+
+def test_joint_hinges(client: Any) -> None:
+    X, _ = examples()
+    y = np.argmax(X[:, :3] + np.random.default_rng(0).standard_normal((len(X), 3)), axis=1)
+    rows, given = rows_of_block(X), {"multi_class": "crammer_singer", "C": 1e-3}
+    arrays = da.from_array(X, chunks=(rows, WIDTH)), y
+    model = DaskLinearSVC("hinge", client=client, **given).fit(*arrays)
+    memory = LinearSVC("hinge", solver="proximal_newton", n_jobs=1, **given).fit(X, y)
+    assert bits(model) == bits(memory)
+    assert model.status_ == ["converged"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from widemargin import (
 from widemargin.data import blocks, disk_data
 from widemargin.data.parquet_tables import write_parquet
 from widemargin.problems import threaded
+from widemargin.problems.multiclass import RULES
 
 COUNT, WIDTH = 1500, 6
 
@@ -54,7 +55,8 @@ def chunks(X: Any, y: Any, step: int = 217) -> Any:
 
 
 def bits(model: Any) -> tuple[bytes, ...]:
-    kept = model.coef_, model.intercept_, model.primal_, model.dual_, model.dual_coef_
+    dual = model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else model.dual_coef_
+    kept = model.coef_, model.intercept_, model.primal_, model.dual_, dual
     return tuple(np.ascontiguousarray(numbers).tobytes() for numbers in kept)
 
 
@@ -171,8 +173,6 @@ def test_weights_and_several_classes() -> None:
     memory = LinearSVC(solver="newton").fit(X, y, weight)
     assert list(disk.classes_) == ["a", "b", "c"]
     assert disk.certificate_.primal == pytest.approx(memory.certificate_.primal, rel=2e-4)
-    with pytest.raises(ValueError, match="needs data in memory; use multi_class='ovr'"):
-        LinearSVC("hinge", multi_class="crammer_singer").fit(DiskData((X, y) for _ in range(1)))
 
 
 @pytest.mark.parametrize("layout", ["float32", "csr"])
@@ -184,7 +184,35 @@ def test_all_classes_at_once(layout: str) -> None:
     assert bits(disk) == bits(LogisticRegression(solver="newton", n_jobs=1).fit(X, y))
 
 
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("layout", ["float32", "csr"])
+def test_joint_hinges(layout: str, rule: str) -> None:
+    X, _ = examples(layout)
+    y = np.argmax(X[:, :3] + np.random.default_rng(1).standard_normal((COUNT, 3)), axis=1)
+    disk = LinearSVC("hinge", multi_class=rule, n_jobs=2).fit(DiskData(chunks(X, y)))
+    assert disk.solver_.startswith("proximal_newton (the data are not in memory")
+    memory = LinearSVC("hinge", multi_class=rule, solver="proximal_newton", n_jobs=1).fit(X, y)
+    assert bits(disk) == bits(memory)
+    assert disk.status_ == ["converged"]
+
+
+def test_a_joint_hinge_that_is_too_wide() -> None:
+    X = sp.random_array((60, 2500), density=0.02, format="csr", rng=0)
+    data = DiskData([(X, np.arange(60) % 3)])
+    with pytest.raises(ValueError, match=r"2500 features and 3 classes needs .* multi_class='ovr'"):
+        LinearSVC("hinge", multi_class="crammer_singer").fit(data)
+
+
+def test_the_memory_of_a_joint_hinge_is_counted() -> None:
+    y = np.arange(400) % 4
+    data = DiskData([(np.random.default_rng(0).random((400, 250)), y)], memory_limit="350MB")
+    LinearSVC(max_iter=1, tol=1.0).fit(data)
+    with pytest.raises(MemoryError, match="250 features and 4 classes at once need"):
+        LinearSVC("hinge", multi_class="crammer_singer").fit(data)
+
+
 SEARCHES = {
+    "joint": lambda **given: LinearSVCCV("hinge", multi_class="weston_watkins", **given),
     "hinge": lambda **given: LinearSVCCV("hinge", **given),
     "squared_hinge": lambda **given: LinearSVCCV(**given),
     "logistic": lambda **given: LogisticRegressionCV(use_legacy_attributes=False, **given),
@@ -193,7 +221,14 @@ SEARCHES = {
 
 @pytest.mark.parametrize(
     ("loss", "classes"),
-    [("hinge", 2), ("squared_hinge", 2), ("squared_hinge", 3), ("logistic", 2), ("logistic", 3)],
+    [
+        ("joint", 3),
+        ("hinge", 2),
+        ("squared_hinge", 2),
+        ("squared_hinge", 3),
+        ("logistic", 2),
+        ("logistic", 3),
+    ],
 )
 def test_searches_over_C(loss: str, classes: int) -> None:
     X, _ = examples("float32")
@@ -230,7 +265,6 @@ def test_a_search_from_files_and_one_that_goes_on(tmp_path: Path) -> None:
         ({"scoring": lambda *_: 0.0}, "a callable scoring needs data in memory"),
         ({"certify": 0.1, "fit_intercept": False}, "a certified choice needs data in memory"),
         ({"transformer": StandardScaler()}, "a transformer needs data in memory"),
-        ({"loss": "hinge", "multi_class": "crammer_singer"}, "needs data in memory; use multi"),
     ],
 )
 def test_what_searches_refuse(settings: Any, message: str) -> None:

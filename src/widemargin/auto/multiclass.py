@@ -45,6 +45,8 @@ class MulticlassShape:
     tol : float
     stiffness : float
         What an example alone does to its own margins on average: c ‖x‖².
+    elsewhere : bool
+        Whether the rows are not in memory: only products with all of them are cheap.
     """
 
     size: Size
@@ -54,6 +56,7 @@ class MulticlassShape:
     steps_served: bool
     tol: float
     stiffness: float = 1.0
+    elsewhere: bool = False
 
     @classmethod
     def of(cls, problem: MulticlassProblem, tol: float) -> MulticlassShape:
@@ -68,6 +71,7 @@ class MulticlassShape:
             method_named(STEPS, MulticlassProblem).refuses(problem) is None,
             tol,
             mean_cost * rows.mean_squared_norm,
+            rows.elsewhere,
         )
 
     @property
@@ -118,6 +122,8 @@ class MulticlassPolicy(Contest[MulticlassShape]):
 
     def first(self, shape: MulticlassShape, follows: str) -> Decision:
         """Start with block dual descent, unless the problem is tiny: see `BinaryPolicy`."""
+        if shape.elsewhere:
+            return Decision(STEPS, cause.ELSEWHERE)
         blocks = shape.size.rows * shape.classes
         if blocks <= MACHINE.tiny_blocks and shape.steps_served:
             return Decision(STEPS, cause.few_weights(shape.side))
@@ -129,6 +135,8 @@ class MulticlassPolicy(Contest[MulticlassShape]):
         Estimates far below the tolerance that no certificate confirms do not end it either: what
         is left of the intercepts' constraint can only be priced, not swept away.
         """
+        if shape.elsewhere:
+            return None
         leg = legs[-1]
         alone = len(legs) == 1 and leg.method == SWEEPS and shape.steps_served
         if alone and not leg.finished and leg.gaps[-1] <= 0.1 * shape.tol:

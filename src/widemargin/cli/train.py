@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
         tol="relative duality gap to reach: the objective is then within this fraction of the "
         "optimum",
         time_limit="per binary problem, or for all classes if trained jointly",
-        jobs="threads, with --multi-class ovr",
+        jobs="threads; weston_watkins and crammer_singer on data in memory take 1 unless given",
         seed="seed of the order in which examples are visited",
     )
     add_disk_options(parser)
@@ -70,8 +70,6 @@ def run(options: argparse.Namespace) -> int:
     """Read, train, write, report."""
     output = Output(options)
     check_problem(options)
-    if options.multi_class in JOINT_RULES and options.jobs not in (None, 1):
-        raise ValueError(f"-j cannot be used with --multi-class {options.multi_class}")
     data, path = read_training_data(options)
     estimator = _estimator(options, data)
     checkpoints = _checkpoints(options, data, path)
@@ -85,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
+    from widemargin.data.elsewhere import Elsewhere
     from widemargin.estimators.linear_svc import LinearSVC
     from widemargin.estimators.logistic_regression import LogisticRegression
     from widemargin.estimators.scikit_learn_arguments import l1_ratio_of
@@ -92,8 +91,8 @@ def _estimator(options: argparse.Namespace, data: Data) -> LinearClassifier:
 
     settings = {"C": options.C, **settings_of(options, data)}
     settings |= {"coef_bounds": options.coef_bounds, "positive": options.positive}
-    several = options.multi_class not in JOINT_RULES
-    jobs = -1 if several and options.jobs is None else options.jobs
+    joint_in_memory = options.multi_class in JOINT_RULES and not isinstance(data.X, Elsewhere)
+    jobs = -1 if options.jobs is None and not joint_in_memory else options.jobs
     if gives_probabilities(options.loss):
         settings["l1_ratio"] = l1_ratio_of(options.penalty, options.l1_ratio)
         return LogisticRegression(multi_class=options.multi_class, n_jobs=jobs, **settings)
@@ -109,8 +108,6 @@ def _checkpoints(options: argparse.Namespace, data: Data, path: str) -> Checkpoi
     resume = getattr(options, "resume", False)
     if not (resume or isinstance(data.X, DiskData)):
         return None
-    if options.multi_class in JOINT_RULES:
-        raise ValueError(f"--resume cannot be used with --multi-class {options.multi_class}")
     file = f"{path}.checkpoint"
     if resume and not os.path.exists(file):
         raise FileNotFoundError(f"there is no {file} to go on from")

@@ -168,17 +168,19 @@ class DiskData(Elsewhere):
         """Return the bytes that blocks and samples may take up; raise an error if none are left."""
         count, width = self.shape
         side = min(width + 1, LARGEST_MATRIX)
-        squares = (threads + 3 + max(1, self._file.lengths.size).bit_length()) * 8 * side**2
+        at_once = threads + 3 + max(1, self._file.lengths.size).bit_length()
+        squares = 8 * at_once * side**2
         few = squares if width <= LARGEST_MATRIX else 8 * width * (threads + 20)
         lines, numbers = kept.lines, kept.lines * (VECTORS + WAITING * kept.waiting)
         if numbers > VECTORS:
             few += 8 * width * lines * (threads + 20 + 3 * kept.waiting)
+        few += 8 * kept.matrices(width, at_once)
         needed = _resident() + 8 * count * numbers + few + (threads + 1) * self._file.largest
         if needed > self.memory_limit:
-            at_once = f" and {lines} classes at once" if lines > 1 else ""
+            together = f" and {lines} classes at once" if lines > 1 else ""
             raise MemoryError(
                 f"memory_limit is {self.memory_limit / 2**20:.0f} MB, but {count} rows with "
-                f"{width} features{at_once} need {needed / 2**20:.0f} MB, the process itself "
+                f"{width} features{together} need {needed / 2**20:.0f} MB, the process itself "
                 "included"
             )
         return self.memory_limit - needed

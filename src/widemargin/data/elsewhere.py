@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.blocked_rows import BlockedRows
 
 
@@ -23,10 +24,27 @@ class Kept:
         Weight vectors of a problem: as many numbers each example has.
     waiting : int
         Problems that keep their numbers while others are solved.
+    rounded : bool
+        Whether the corners of a joint loss are rounded, which takes matrices over the weights of
+        all classes.
     """
 
     lines: int = 1
     waiting: int = 0
+    rounded: bool = False
+
+    def matrices(self, width: int, at_once: int) -> int:
+        """Return the numbers in matrices over the weights of all classes, `at_once` being added up.
+
+        They are that matrix, or one for each class, or as many rows as there are weights and the
+        matrix of their products; see `widemargin.methods.newton._multiclass_system`.
+        """
+        if not self.rounded:
+            return 0
+        side = self.lines * (width + 1)
+        tied = min((self.lines - 1) * side, MACHINE.largest_factorised)
+        summed = at_once * side**2 if side <= MACHINE.largest_multiclass else 0
+        return summed + 3 * side * (width + 1) + 3 * tied**2
 
 
 class Elsewhere(ABC):

@@ -84,6 +84,7 @@ class TrainingSet:
         estimator: Any = None,
         threads: int = 1,
         joint: bool = False,
+        rounded: bool = False,
         folds: int = 0,
         every_class: bool = True,
     ) -> TrainingSet:
@@ -101,6 +102,8 @@ class TrainingSet:
             That read and work on examples that are not in memory.
         joint : bool
             Whether three or more classes are trained at once, with numbers for each of them.
+        rounded : bool
+            Whether that is so for two classes too, and rounds the corners of the loss.
         folds : int
             Of a cross-validation, whose problems have numbers for the examples at the same time.
         every_class : bool
@@ -110,7 +113,7 @@ class TrainingSet:
             free = bool(fit_intercept) and not isinstance(fit_intercept, str)
             X.describe_to(estimator)
             y, sample_weight = _labels(X, y, sample_weight)
-            rows: Rows = X.rows(threads, free, _kept(y, joint, folds))
+            rows: Rows = X.rows(threads, free, _kept(y, joint, rounded, folds))
         else:
             X, rows, y = validate_rows(estimator, X, y)
         weight = check_sample_weight(sample_weight, rows.count)
@@ -282,11 +285,11 @@ def _labels(data: Elsewhere, y: Any, sample_weight: Any) -> tuple[Any, Any]:
     return y, data.sample_weight if sample_weight is None else sample_weight
 
 
-def _kept(y: NDArray[Any], joint: bool, folds: int) -> Kept:
+def _kept(y: NDArray[Any], joint: bool, rounded: bool, folds: int) -> Kept:
     """Return how much the problems of all classes and folds keep."""
     k = np.unique(y).size if joint or folds else 1
-    lines = k if joint and k > 2 else 1
-    return Kept(lines, folds * (1 if joint or k == 2 else k))
+    lines = k if joint and (k > 2 or rounded) else 1
+    return Kept(lines, folds * (1 if joint or k == 2 else k), rounded)
 
 
 def check_sample_weight(sample_weight: Any, count: int) -> Vector | None:

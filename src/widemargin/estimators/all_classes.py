@@ -14,7 +14,7 @@ from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.single_precision import rounded
 from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
-from widemargin.problems.multiclass import both_classes, one_for_two
+from widemargin.problems.multiclass import MulticlassProblem, both_classes, one_for_two
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.rules import JointProblem, joint_kind
 from widemargin.problems.softmax import SoftmaxProblem
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _SOFT = (SoftmaxProblem, UnpenalisedMultinomialProblem)
 """Problems whose every example has a dual variable for every class."""
 
+_IN_BLOCKS = (MultinomialProblem, MulticlassProblem)
+"""Problems that threads can share the rows of."""
+
 
 def fit_all_classes(
     estimator: LinearClassifier,
@@ -35,10 +38,7 @@ def fit_all_classes(
     interrupt: Interrupt | None = None,
 ) -> None:
     """Train all classes together and set the fitted attributes."""
-    if (
-        estimator.n_jobs is not None
-        and joint_kind(rule, estimator._l1_ratio()) is MultinomialProblem
-    ):
+    if estimator.n_jobs is not None and joint_kind(rule, estimator._l1_ratio()) in _IN_BLOCKS:
         data = data.in_blocks(effective_n_jobs(estimator.n_jobs))
     problem = estimator._joint_problem(data, rule)
     names = ["all classes"]

@@ -29,8 +29,7 @@ from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.bounded import BoundedBinary, bounded
 from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Loss
-from widemargin.problems.multiclass import one_for_two
-from widemargin.problems.multinomial import MultinomialProblem
+from widemargin.problems.multiclass import RULES, one_for_two
 from widemargin.problems.rules import joint_kind, joint_problem, rule_for
 from widemargin.problems.sparse_weights import (
     SparseProblem,
@@ -88,6 +87,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         return self
 
     def _training_set(self, X: Any, y: Any, sample_weight: Any, C: float) -> TrainingSet:
+        rule = self._rule()
         return TrainingSet.of(
             X,
             y,
@@ -98,7 +98,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             intercept_scaling=float(self.intercept_scaling),
             estimator=self,
             threads=effective_n_jobs(self.n_jobs),
-            joint=self._rule() != "ovr",
+            joint=rule != "ovr",
+            rounded=rule in RULES,
             folds=self._folds_kept(),
             every_class=False,
         )
@@ -272,7 +273,5 @@ def _attributes(data: TrainingSet, w: Any, b: Any) -> dict[str, Any]:
 def check_data(data: TrainingSet, rule: str, l1_ratio: float) -> None:
     """Raise an error for data, rule and penalty that do not go together."""
     check_joint_penalty(rule, l1_ratio)
-    if data.rows.elsewhere and rule != "ovr" and joint_kind(rule) is not MultinomialProblem:
-        raise ValueError(f"{rule!r} needs data in memory; use multi_class='ovr'")
     if data.rows.elsewhere and l1_ratio > 0.0:
         raise ValueError("the 1-norm needs data in memory; use penalty='l2'")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.metadata_routing import UNUSED
 
-from widemargin.estimators.arguments import check_one_thread, loss_of_rule
+from widemargin.estimators.arguments import loss_of_rule
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.named_solvers import check_formulation
 from widemargin.estimators.scikit_learn_arguments import check_dual, l1_ratio_of, told_apart
@@ -75,9 +75,9 @@ class LinearSVC(LinearClassifier):
     warm_start : bool, default=False
         Start from the previous fit.
     n_jobs : int, optional
-        Number of threads, -1 for all cores: over the classes, or, for a single binary problem, over
-        blocks of the rows. The result has the same bits for any number. For a single problem with
-        more than one block they differ from those with None, beyond the tolerance. Only with "ovr".
+        Number of threads, -1 for all cores: over the classes, or, for a single binary or joint
+        problem, over blocks of the rows. The result has the same bits for any number. For a single
+        problem with more than one block they differ from those with None, beyond the tolerance.
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which examples are visited.
     verbose : int, default=0
@@ -186,10 +186,7 @@ class LinearSVC(LinearClassifier):
         return max(s.iterations for s in solutions)
 
     def _rule(self) -> str:
-        rule = check_rule(self.multi_class, self._loss().name)
-        if rule != "ovr":
-            check_one_thread(rule, self.n_jobs)
-        return rule
+        return check_rule(self.multi_class, self._loss().name)
 
     def _check_arguments(self) -> None:
         if self.multi_class == "ovr":

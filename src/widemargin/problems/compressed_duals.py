@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,20 @@ class CompressedDuals(NamedTuple):
     def owners(self) -> NDArray[np.int64]:
         """The example of each entry."""
         return np.repeat(np.arange(self.pointers.size - 1), np.diff(self.pointers))
+
+
+@dataclass(frozen=True, eq=False)
+class ByExample:
+    """Compressed rows that are cut as an array over the examples is: ``numbers[begin:end]``."""
+
+    pointers: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    values: Vector
+
+    def __getitem__(self, at: slice) -> ByExample:
+        pointers = self.pointers[at.start : at.stop + 1]
+        first, last = int(pointers[0]), int(pointers[-1])
+        return ByExample(pointers - first, self.classes[first:last], self.values[first:last])
 
 
 def residual_of(beta: CompressedDuals, label: NDArray[np.int32], classes: int) -> Vector:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
@@ -31,6 +32,7 @@ from widemargin.problems.multiclass_bounds import (
     quadratic_error,
     size_of,
 )
+from widemargin.problems.multiclass_passes import BlockedPasses, Passes, WholePasses
 from widemargin.problems.problem import OnRows
 from widemargin.problems.rounding import ACCURACY, growth, half_square_error, upper_norm
 
@@ -89,6 +91,12 @@ class MulticlassProblem(OnRows):
         return self._kept["core"]
 
     @property
+    def passes(self) -> Passes:
+        """Passes over the examples."""
+        blocked = isinstance(self.rows, BlockedRows)
+        return BlockedPasses(self) if blocked else WholePasses(self)
+
+    @property
     def stride(self) -> int:
         """Classes, and padding up to whole vector registers."""
         return int(core.padded_classes(self.classes))
@@ -127,12 +135,18 @@ class MulticlassProblem(OnRows):
         the cost evenly.
         """
         k = self.classes
+        share = 1.0 if self.rule == "weston_watkins" else 1.0 / (k - 1)
+        if self.rows.blocked:
+            even = np.tile(share * self.cost[:, None], k)
+            even[np.arange(self.rows.count), self.label] = 0.0
+            beta = CompressedDuals.of(even)
+            w = self.losses_and_combination(np.zeros((k, self.rows.weights)), np.zeros(k), beta)[1]
+            return w[:, :k].T, residual_of(beta, self.label, k)
         own, mass = np.zeros((k, self.rows.weights)), np.zeros(k)
         for j in range(k):
             chosen = np.flatnonzero(self.label == j)
             own[j] = self.rows.take(chosen).combine(self.cost[chosen])
             mass[j] = self.cost[chosen].sum()
-        share = 1.0 if self.rule == "weston_watkins" else 1.0 / (k - 1)
         return share * (k * own - own.sum(axis=0)), share * (k * mass - mass.sum())
 
     def in_range(self, alpha: Any) -> CompressedDuals:
@@ -162,10 +176,7 @@ class MulticlassProblem(OnRows):
         start[: self.classes] = b
         combination = np.zeros((self.rows.weights, self.stride)) if out is None else out
         combination[:] = 0.0
-        total = 0.0
-        for begin, end in self.pieces():
-            total += self.core.losses(weights, start, *beta, combination, begin, end)
-        return total, combination
+        return self.passes.sums(weights, start, beta, combination), combination
 
     def primal_at(self, w: Matrix, b: Vector) -> float:
         """Return P at any weights and intercepts, from above, rounding included."""
@@ -178,12 +189,21 @@ class MulticlassProblem(OnRows):
     def point_at(self, w: Matrix, b: Vector) -> Point:
         """Return the point with these weights and the dual variables that belong to them."""
         b = b if self.free_intercept else np.zeros(self.classes)
+        whole = None
+        if self.rows.blocked:
+            start = np.zeros(self.stride)
+            start[: self.classes] = b
+            whole = self.passes.scores(self.interleaved(w), start)[:, : self.classes]
         parts = []
         step = max(1, MACHINE.kernel_block // self.classes)
         for begin in range(0, self.rows.count, step):
             chosen = np.arange(begin, min(begin + step, self.rows.count))
-            rows, y, cost = self.rows.take(chosen), self.label[chosen], self.cost[chosen]
-            scores = np.stack([rows.scores(np.ascontiguousarray(v)) for v in w], axis=1) + b
+            y, cost = self.label[chosen], self.cost[chosen]
+            if whole is None:
+                rows = self.rows.take(chosen)
+                scores = np.stack([rows.scores(np.ascontiguousarray(v)) for v in w], axis=1) + b
+            else:
+                scores = whole[chosen]
             places = np.arange(chosen.size)
             slack = 1.0 - scores[places, y][:, None] + scores
             slack[places, y] = 0.0

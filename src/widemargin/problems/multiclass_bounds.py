@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.rows import Rows
 from widemargin.problems.compressed_duals import CompressedDuals
 from widemargin.problems.margins import Bound
@@ -56,8 +57,6 @@ def loss_error(
 
 def compensated_losses(rows: Rows, setting: Setting, w: Matrix, b: Vector) -> Bound:
     """Return Σ c_i ℓ_i from scores in compensated sums."""
-    total = allowance = 0.0
-    step = max(1, _BLOCK // setting.classes)
     weights = [np.ascontiguousarray(v) for v in w]
     starts = [rows.exact_intercept_here(v, float(c)) for v, c in zip(weights, b, strict=True)]
     lengths = [upper_norm(float(v @ v), v.size) for v in weights]
@@ -68,11 +67,27 @@ def compensated_losses(rows: Rows, setting: Setting, w: Matrix, b: Vector) -> Bo
         second * (n * size.frobenius + abs(at[0])) + at[2]
         for n, at in zip(lengths, starts, strict=True)
     )
+    over = setting.label, setting.cost
+    shared = weights, [at[:2] for at in starts], fixed, setting.joint
+    if isinstance(rows, BlockedRows):
+        total, allowance = rows.run(_compensated_losses, over, shared)[1]
+    else:
+        total, allowance = _compensated_losses(rows, over, shared)[1]
+    # The errors are in the total already.
+    share = growth(rows.count + setting.classes + 16.0)
+    return Bound(total - allowance, allowance + share * (total + allowance))
+
+
+def _compensated_losses(rows: Rows, over: tuple[Any, ...], shared: tuple[Any, ...]) -> Any:
+    """Return Σ c_i ℓ_i with what scores can be off by, and that, as a task on a block does."""
+    weights, starts, fixed, joint = shared
+    total = allowance = 0.0
+    step = max(1, _BLOCK // len(weights))
     for begin in range(0, rows.count, step):
         chosen = np.arange(begin, min(begin + step, rows.count))
-        part, label, cost = rows.take(chosen), setting.label[chosen], setting.cost[chosen]
+        part, label, cost = rows.take(chosen), over[0][chosen], over[1][chosen]
         scores = np.stack(
-            [part.compensated_scores(v, at[:2]) for v, at in zip(weights, starts, strict=True)],
+            [part.compensated_scores(v, at) for v, at in zip(weights, starts, strict=True)],
             axis=1,
         )
         places = np.arange(chosen.size)
@@ -80,13 +95,11 @@ def compensated_losses(rows: Rows, setting: Setting, w: Matrix, b: Vector) -> Bo
         error = growth(6.0) * (1.0 + np.abs(own) + np.abs(scores)) + 2.0 * fixed
         slack = np.maximum(1.0 - own + scores + error, 0.0)
         slack[places, label] = 0.0
-        losses = slack.max(axis=1) if setting.joint else slack.sum(axis=1)
-        counted = error.max(axis=1) * (1.0 if setting.joint else setting.classes)
+        losses = slack.max(axis=1) if joint else slack.sum(axis=1)
+        counted = error.max(axis=1) * (1.0 if joint else len(weights))
         total += float(cost @ losses)
         allowance += float(cost @ counted)
-    # The errors are in the total already.
-    share = growth(rows.count + setting.classes + 16.0)
-    return Bound(total - allowance, allowance + share * (total + allowance))
+    return None, (total, allowance)
 
 
 def quadratic_error(size: Size, beta: CompressedDuals, setting: Setting, squared: float) -> float:

@@ -9,8 +9,6 @@ use products with it, preconditioned by its diagonal blocks, one per class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +36,10 @@ def newton_direction(
     size = problem.rows.size
     by_ties = tied_work(size, problem.classes, ties.count, ties.freedoms)
     by_matrix = matrix_work(size, ties.count, ties.freedoms, side)
+    if problem.rows.blocked and ties.count > side:
+        # Their rows would be more than the memory limit of data on disk has counted, and the
+        # answer is not to depend on where the blocks are.
+        by_ties = np.inf
     if by_ties < by_matrix:
         problem.meter.add(by_ties)
         return _by_ties(problem, ties, gradient)
@@ -84,9 +86,7 @@ def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> M
     k, d = problem.classes, problem.rows.weights
     basis, owner = np.empty((ties.freedoms, k)), np.empty(ties.freedoms, dtype=np.int64)
     ties.basis(basis, owner)
-    rows = np.zeros((ties.count, d))
-    for begin, end in _pieces(problem, ties, problem.rows.size.product()):
-        problem.core.tied_rows(ties, rows, begin, end)
+    rows = problem.passes.tied_rows(ties)
     # 1) I + AAᵀ, factorised
     matrix = rows @ rows.T
     if ties.freedoms > ties.count:
@@ -120,10 +120,8 @@ def _by_ties(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> M
 
 def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -> Matrix:
     k, rows = problem.classes, gradient.shape[0]
-    matrix = np.zeros((rows * k, rows * k))
-    work_of_all = _forming(problem.rows.size, ties.count, ties.freedoms)
-    for begin, end in problem.rows.pieces(work_of_all, ties.count):
-        problem.core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
+    forming = _forming(problem.rows.size, ties.count, ties.freedoms)
+    matrix = problem.passes.tied_matrix(ties, forming)
     matrix.reshape(-1)[:: rows * k + 1].reshape(k, rows)[:, : problem.rows.weights] += 1.0
     # A shift common to all intercepts has no curvature, and no gradient either.
     flat = slice(rows - 1, None, rows) if problem.free_intercept else None
@@ -144,14 +142,14 @@ def _conjugate_gradients(
         return -gradient
     features, shape = problem.rows.weights, gradient.shape
     whole = problem.rows.size.block_product(problem.stride, 2.0)
+    add_product = problem.passes.tied_products(ties, whole)
 
     def product(direction: Vector) -> Vector:
         problem.meter.add(2.0 * whole)
         matrix = direction.reshape(shape)
         image = matrix.copy()
         image[features:] = 0.0
-        for begin, end in _pieces(problem, ties, whole):
-            problem.core.tied_product(ties, problem.free_intercept, matrix, image, begin, end)
+        add_product(matrix, image)
         return image.reshape(-1)
 
     # All classes are one system.
@@ -182,9 +180,3 @@ def _diagonal_blocks(problem: MulticlassProblem, ties: core.Ties) -> ByColumn | 
         problem.meter.add(work.factor(len(block)))
         problem.rows.checkpoint()
     return ByColumn(factors)
-
-
-def _pieces(problem: MulticlassProblem, ties: core.Ties, work: float) -> Iterator[tuple[int, int]]:
-    """Yield ranges of ties, each for one compiled call; `work` is that of all examples."""
-    rows = problem.rows
-    return rows.pieces(work * ties.count / max(1, rows.count), ties.count)

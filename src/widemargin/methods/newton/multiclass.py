@@ -50,7 +50,7 @@ _LAST_DIGITS = 1e-15
 
 def products(problem: MulticlassProblem) -> int:
     """Return how many products with the data a pass takes; an empty row counts as one entry."""
-    return max(problem.rows.view.nonzeros, problem.rows.count) * problem.classes
+    return max(problem.rows.size.values, problem.rows.count) * problem.classes
 
 
 @dataclass(eq=False)
@@ -94,9 +94,12 @@ class MulticlassNewton:
 
     name = "proximal_newton"
     serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
+    streams: ClassVar[bool] = True
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
         """Support problems whose scores fit into memory and whose weights are not too many."""
+        if problem.rows.elsewhere:
+            return _refuses_elsewhere(problem)
         if problem.rows.count * problem.stride > MACHINE.most_kept:
             return (
                 f"solver 'proximal_newton' keeps all scores, here {problem.rows.count} x "
@@ -107,10 +110,8 @@ class MulticlassNewton:
                 f"solver 'proximal_newton' supports up to {MACHINE.largest_factorised} features, "
                 f"not {problem.rows.weights}; 'block_dual_cd' supports any number"
             )
-        features = problem.rows.weights + problem.free_intercept
-        if features * problem.classes > max(
-            MACHINE.largest_multiclass, MACHINE.most_matrices / features
-        ):
+        if _too_many_matrices(problem):
+            features = problem.rows.weights + problem.free_intercept
             return (
                 f"solver 'proximal_newton' keeps a matrix of all features for each class, here "
                 f"{problem.classes} times {features} x {features}, which is too much memory; "
@@ -159,15 +160,10 @@ class MulticlassNewton:
         if at_zero < 0.0:
             head, ahead = state.weights[:d], direction[:d]
             penalty = float(np.vdot(head, ahead)), float(np.vdot(ahead, ahead))
+            passes = problem.passes
 
             def derivatives(t: float) -> tuple[float, float]:
-                first, second = 0.0, 0.0
-                for begin, end in problem.pieces():
-                    slope, curvature = problem.core.proximal_derivatives(
-                        state.center, state.width, state.scores, slopes, t, begin, end
-                    )
-                    first, second = first + slope, second + curvature
-                return first, second
+                return passes.derivatives(state.center, state.width, state.scores, slopes, t)
 
             step = line_search(derivatives, penalty, at_zero)
             state.weights = state.weights + step * direction
@@ -179,27 +175,17 @@ class MulticlassNewton:
 
     def _scores(self, state: MulticlassNewtonState, weights: Matrix) -> Matrix:
         problem, d = state.problem, state.problem.rows.weights
-        out = np.zeros((problem.rows.count, problem.stride))
         start = weights[d] if problem.free_intercept else np.zeros(problem.stride)
-        features = np.ascontiguousarray(weights[:d])
-        for begin, end in problem.pieces():
-            problem.core.scores(features, start, out, begin, end)
-        return out
+        return problem.passes.scores(np.ascontiguousarray(weights[:d]), start)
 
     def _evaluate(self, state: MulticlassNewtonState) -> None:
         """Find the dual point, the ties and the gap at the present scores."""
         problem, d = state.problem, state.problem.rows.weights
-        losses, mismatch = 0.0, 0.0
-        state.ties.clear()
-        for begin, end in problem.pieces():
-            loss, missed = problem.core.proximal_terms(
-                state.center, state.width, state.scores, state.duals, state.ties, begin, end
-            )
-            losses, mismatch = losses + loss, mismatch + missed
-        combination = np.zeros((d, problem.stride))
-        residual = np.zeros(problem.stride)
-        for begin, end in problem.pieces():
-            problem.core.combine(state.duals, combination, residual, begin, end)
+        passes = problem.passes
+        losses, mismatch = passes.terms(
+            state.center, state.width, state.scores, state.duals, state.ties
+        )
+        combination, residual = passes.combine(state.duals)
         state.combination = combination
         if problem.free_intercept:
             state.combination = np.vstack([combination, residual])
@@ -248,6 +234,24 @@ class MulticlassNewton:
         expected = state.expected_gap
         self._evaluate(state)
         state.expected_gap = expected
+
+
+def _too_many_matrices(problem: MulticlassProblem) -> bool:
+    """Whether a matrix of all features for each class does not fit into memory."""
+    features = problem.rows.weights + problem.free_intercept
+    most = max(MACHINE.largest_multiclass, MACHINE.most_matrices / features)
+    return features * problem.classes > most
+
+
+def _refuses_elsewhere(problem: MulticlassProblem) -> str | None:
+    """Support few weights: for the numbers of the examples the data have a memory limit."""
+    if problem.rows.weights <= MACHINE.largest_factorised and not _too_many_matrices(problem):
+        return None
+    return (
+        f"{problem.rule!r} with {problem.rows.weights} features and {problem.classes} classes "
+        "needs data in memory: from disk and on other machines it keeps a matrix of all features "
+        "for each class, which is too much; use multi_class='ovr'"
+    )
 
 
 def _first_width(problem: MulticlassProblem) -> float:
