@@ -74,8 +74,8 @@ def passes(X: Any, nu: float, tol: float) -> str:
         model.fit(X)
         products.append(middle - began)
         fits.append(time.process_time() - middle)
-    spent = min(fits) / min(products)
-    return f"{spent:.1f} passes, {model.history_[0]['passes'][-1]:.1f} of them by the solver"
+    spent, solver = min(fits) / min(products), model.history_[0]["passes"][-1]
+    return f"{spent:.1f} passes, {solver:.1f} of them in {model.n_iter_} steps of the solver"
 
 
 def main() -> None:

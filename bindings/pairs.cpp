@@ -24,6 +24,17 @@ class PairSweeps {
     nb::gil_scoped_release release;
     iterate.place(scores.data());
   }
+  void choose(const Vector& scores, std::int64_t nearest) {
+    require_length(scores, core_.count(), "scores");
+    nb::gil_scoped_release release;
+    iterate.choose(scores.data(), std::max<std::int64_t>(0, nearest));
+  }
+  void rescore(double share) {
+    nb::gil_scoped_release release;
+    core_.visit_rows([&](const auto& rows) { pair_scores(rows, iterate, iterate.members); });
+    iterate.measure();
+    iterate.wanted = share * iterate.violation;
+  }
   double judge(const Vector& scores, std::int64_t nearest, double share) {
     require_length(scores, core_.count(), "scores");
     nb::gil_scoped_release release;
@@ -50,9 +61,12 @@ void register_pairs(nb::module_& m) {
            nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("mass"))
       .def_prop_ro("rho", [](const PairSweeps& run) { return run.iterate.rho; })
       .def_prop_ro("active", [](const PairSweeps& run) { return std::ssize(run.iterate.members); })
+      .def_prop_ro("free", [](const PairSweeps& run) { return run.iterate.free_members(); })
       .def_prop_ro("violation", [](const PairSweeps& run) { return run.iterate.violation; })
       .def_prop_ro("wanted", [](const PairSweeps& run) { return run.iterate.wanted; })
       .def("place", &PairSweeps::place, nb::arg("scores").noconvert())
+      .def("choose", &PairSweeps::choose, nb::arg("scores").noconvert(), nb::arg("nearest"))
+      .def("rescore", &PairSweeps::rescore, nb::arg("share"))
       .def("judge", &PairSweeps::judge, nb::arg("scores").noconvert(), nb::arg("nearest"),
            nb::arg("share"))
       .def("work", &PairSweeps::work, nb::arg("visits"));

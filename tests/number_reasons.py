@@ -232,6 +232,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_GROWTH": "samples in all cost a seventh of a pass for each over the rows",
         "_LEFT": "a share of the violation, decades a look",
         "_NEAR": "a share of the rows, small beside a look at all",
+        "_BAND": "the same where the edge is known from a sample",
         "_FEWEST": "rows whose work costs less than a call",
         "_MOST_PASSES": "a bound on a loop",
         "_MOST_STEPS": "a bound on a loop",

@@ -14,83 +14,9 @@
 #include <limits>
 #include <vector>
 
-#include "sweeps/active_set.hpp"
+#include "kernels/quantile.hpp"
 
 namespace widemargin {
-
-// The smallest value up to which the weights add up to `level`, and the weight strictly before it.
-struct Quantile {
-  double value = 0.0, before = 0.0;
-};
-
-class QuantileSearch {
- public:
-  // Values of a sample bracket the quantile; only what lies inside is sorted.
-  Quantile operator()(const double* values, const double* weights, std::int64_t count,
-                      double level) {
-    constexpr std::int64_t sampled = 1024;
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (count > 8 * sampled) {
-      const std::int64_t stride = count / sampled;
-      double total = 0.0;
-      inside_.clear();
-      for (std::int64_t i = 0; i < count; i += stride) {
-        if (weights[i] > 0.0) inside_.push_back({values[i], weights[i]});
-        total += weights[i];
-      }
-      std::sort(inside_.begin(), inside_.end(), by_value);
-      double all = 0.0;
-      for (std::int64_t i = 0; i < count; ++i) all += weights[i];
-      // Three standard errors of a share to both sides.
-      const double share = level / all, error = 3.0 / std::sqrt(static_cast<double>(sampled)) *
-                                                std::sqrt(std::max(share * (1.0 - share), 1e-3));
-      double low = -infinity, high = infinity, sum = 0.0;
-      for (const Weighted& each : inside_) {
-        if (sum <= (share - error) * total) low = each.value;
-        sum += each.weight;
-        if (sum >= (share + error) * total) {
-          high = each.value;
-          break;
-        }
-      }
-      Quantile found;
-      if (within(values, weights, count, level, low, high, found)) return found;
-    }
-    Quantile found;
-    within(values, weights, count, level, -infinity, infinity, found);
-    return found;
-  }
-
- private:
-  struct Weighted {
-    double value, weight;
-  };
-  static bool by_value(const Weighted& a, const Weighted& b) { return a.value < b.value; }
-
-  bool within(const double* values, const double* weights, std::int64_t count, double level,
-              double low, double high, Quantile& found) {
-    inside_.clear();
-    double sum = 0.0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (values[i] < low) {
-        sum += weights[i];
-      } else if (values[i] <= high && weights[i] > 0.0) {
-        inside_.push_back({values[i], weights[i]});
-      }
-    }
-    if (sum >= level) return false;
-    std::sort(inside_.begin(), inside_.end(), by_value);
-    found = {0.0, sum};
-    for (std::size_t k = 0; k < inside_.size(); ++k) {
-      if (k == 0 || inside_[k].value > found.value) found = {inside_[k].value, sum};
-      sum += inside_[k].weight;
-      if (sum >= level) return true;
-    }
-    return high == std::numeric_limits<double>::infinity();  // but for rounding the level is there
-  }
-
-  std::vector<Weighted> inside_;
-};
 
 struct PairIterate {
   const double* cost = nullptr;
@@ -120,13 +46,29 @@ struct PairIterate {
     rho = found.value;
     double rest = mass - found.before;
     for (std::int64_t i = 0; i < count; ++i) {
+      alpha[i] = scores[i] < rho ? cost[i] : 0.0;
       if (scores[i] == rho) {
         alpha[i] = std::clamp(rest, 0.0, cost[i]);
         rest -= alpha[i];
-      } else {
-        alpha[i] = scores[i] < rho ? cost[i] : 0.0;
       }
     }
+  }
+
+  // The `nearest` rows to rho become the members. Scores are those of other weights, which had few
+  // rows to go by.
+  void choose(const double* scores, std::int64_t nearest) {
+    const double width = distance(scores, nearest);
+    members.clear();
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::abs(scores[i] - rho) <= width && cost[i] > 0.0) members.push_back({i, scores[i]});
+    }
+  }
+
+  // Members whose dual variables are at neither end of their range.
+  std::int64_t free_members() const {
+    return std::count_if(members.begin(), members.end(), [this](const Member& each) {
+      return alpha[each.row] > 0.0 && alpha[each.row] < cost[each.row];
+    });
   }
 
   // Sees the gap at scores of w, and chooses the members. `nearest` of those on the right side are
@@ -138,7 +80,7 @@ struct PairIterate {
     members.clear();
     for (std::int64_t i = 0; i < count; ++i) {
       const double above = scores[i] - rho;
-      const double adds = above > 0.0 ? alpha[i] * above : (alpha[i] - cost[i]) * above;
+      const double adds = (above > 0.0 ? alpha[i] : alpha[i] - cost[i]) * above;
       gap += adds;
       if ((adds > 0.0 || std::abs(above) <= width) && cost[i] > 0.0)
         members.push_back({i, scores[i]});
@@ -200,7 +142,7 @@ struct PairIterate {
  private:
   // How far from rho the `nearest` rows lie, from a sample.
   double distance(const double* scores, std::int64_t nearest) {
-    const std::int64_t stride = std::max<std::int64_t>(1, count / 4096);
+    const std::int64_t stride = std::max<std::int64_t>(1, count / 1024);
     distances_.clear();
     for (std::int64_t i = 0; i < count; i += stride)
       distances_.push_back(std::abs(scores[i] - rho));

@@ -86,9 +86,10 @@ class Machine:
         least + stiff κ^exponent (median over generated shapes, see benchmarks/atlas).
     block_sweeps : float
         How many times as many sweeps block descent takes (mean of 52 recorded runs).
-    pair_passes, pair_steps : float
-        Products with all rows that a step of descent in pairs costs, and the steps that it takes
-        beside one a digit (a9a, ijcnn1 and news20 at three values of ν).
+    pair_passes, pair_steps, pair_steps_per_digit : float
+        Products with all rows that a step of descent in pairs costs (median over the 14 problems of
+        benchmarks/one_class), and the steps that it takes: so many, and so many more for each digit
+        of the tolerance (least squares over the same at four tolerances).
     active_rows : float
         Share of the rows whose dual variables stay inside their bounds where costs are large: only
         these take part in what the rows' own curvature bounds.
@@ -286,8 +287,9 @@ class Machine:
     stiff_sweeps: float = 12.0
     stiff_exponent: float = 0.6
     block_sweeps: float = 3.0
-    pair_passes: float = 2.0
-    pair_steps: float = 2.0
+    pair_passes: float = 4.0
+    pair_steps: float = 0.5
+    pair_steps_per_digit: float = 0.5
     active_rows: float = 0.45
     telling_sweeps: float = 40.0
     pool_offset: float = -0.4

@@ -21,4 +21,5 @@ class OneClassPolicy(BinaryPolicy):
 
     def expected(self, shape: BinaryShape) -> float:
         """Price the steps that a problem of this shape is expected to take."""
-        return self.sweep(shape) * (MACHINE.pair_steps + digits_of(shape.tol))
+        digits = digits_of(shape.tol)
+        return self.sweep(shape) * (MACHINE.pair_steps + MACHINE.pair_steps_per_digit * digits)

@@ -52,6 +52,7 @@ class Rows:
     _longest: int = -1
     _constant: float = 0.0
     _kept: dict[str, Vector] = field(default_factory=dict)
+    _means: dict[str, float] = field(default_factory=dict)
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
     _whole: Rows | None = None
     _known: dict[str, tuple[Vector, Vector]] | None = None
@@ -85,14 +86,19 @@ class Rows:
             self._kept["norms"] = norms
         return norms
 
-    @cached_property
+    @property
     def mean_squared_norm(self) -> float:
-        """Mean of the squared norms of the rows."""
-        norms = self._kept.get("norms")
-        if norms is not None:
-            return float(norms.mean()) if norms.size else 0.0
-        total = sum(self.view.total_squared_norm(begin, end) for begin, end in self.pieces())
-        return total / max(1, self.count)
+        """Mean of the squared norms of the rows; those of a run, and of a problem, share it."""
+        mean = self._means.get("squared norm")
+        if mean is None:
+            norms = self._kept.get("norms")
+            if norms is not None:
+                total = float(norms.sum())
+            else:
+                pieces = self.pieces()
+                total = sum(self.view.total_squared_norm(begin, end) for begin, end in pieces)
+            mean = self._means["squared norm"] = total / max(1, self.count)
+        return mean
 
     @cached_property
     def frobenius(self) -> float:

@@ -47,13 +47,7 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
             X, y = validate_data(estimator, X, y, **_ALLOWED)
     else:
         # Plain arrays need none of the checks that cost more than a small fit.
-        if not _is_plain_matrix(X):
-            known = estimator is not None
-            X = validate_data(estimator, X, **_ALLOWED) if known else check_array(X, **_ALLOWED)
-        elif estimator is not None:
-            estimator.n_features_in_ = X.shape[1]
-            if hasattr(estimator, "feature_names_in_"):
-                del estimator.feature_names_in_
+        X = _checked(estimator, X)
         if X.shape[0] != y.shape[0]:
             check_consistent_length(X, y)
     return *_viewed(estimator, X), y
@@ -76,9 +70,19 @@ def validate_unlabelled(estimator: Any, X: Any) -> tuple[Any, Rows]:
     """Return X in the layout that rows need, and the rows, as `validate_rows` does."""
     if getattr(X, "format", "csr") != "csr":
         check_consistent(X)
-    known = estimator is not None
-    X = validate_data(estimator, X, **_ALLOWED) if known else check_array(X, **_ALLOWED)
-    return _viewed(estimator, X)
+    return _viewed(estimator, _checked(estimator, X))
+
+
+def _checked(estimator: Any, X: Any) -> Any:
+    """Return X as scikit-learn checks it; plain matrices are told from their attributes."""
+    if not _is_plain_matrix(X):
+        known = estimator is not None
+        return validate_data(estimator, X, **_ALLOWED) if known else check_array(X, **_ALLOWED)
+    if estimator is not None:
+        estimator.n_features_in_ = X.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    return X
 
 
 def _viewed(estimator: Any, X: Any) -> tuple[Any, Rows]:
