@@ -26,6 +26,13 @@ _FAR = 8.0
 """A column is far from zero if its mean is this many times what it varies by."""
 
 
+def with_intercept(X: Any, rows: Rows, free: bool, scaling: float) -> Rows:
+    """Return the rows of X with a constant feature, or with columns far from zero shifted."""
+    if scaling:
+        return rows.with_constant(scaling)
+    return centred(X, rows) if free else rows
+
+
 def centred(X: Any, rows: Rows) -> Rows:
     """Return the rows of X with columns far from zero shifted, or the rows as they are."""
     shift = _sparse_shift(X) if sp.issparse(X) else _dense_shift(X)

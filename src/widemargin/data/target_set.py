@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.centring import centred
+from widemargin.data.centring import with_intercept
+from widemargin.data.packing import packed
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import check_costs, check_sample_weight
 from widemargin.data.validation import validate_rows
@@ -67,11 +68,8 @@ class TargetSet:
         weight = check_sample_weight(sample_weight, rows.count)
         cost = check_costs(np.full(rows.count, C) if weight is None else C * weight)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
-        if scaling:
-            rows = rows.with_constant(scaling)
         free = not scaling and bool(fit_intercept)
-        if free:
-            rows = centred(X, rows)
+        rows = packed(with_intercept(X, rows, free, scaling))
         return cls(X, rows, target, cost, C, weight, free, scaling)
 
     def at(self, C: float) -> TargetSet:

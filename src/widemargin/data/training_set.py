@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.data.block_work import Threads
 from widemargin.data.blocked_rows import BlockedRows
-from widemargin.data.centring import centred, given_intercepts, own_intercepts
+from widemargin.data.centring import given_intercepts, own_intercepts, with_intercept
 from widemargin.data.elsewhere import Elsewhere, Kept
+from widemargin.data.packing import packed
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -123,16 +125,22 @@ class TrainingSet:
         if given is None and not (weight is None and class_weight is None):
             _check_every_class(classes, codes, cost, every_class)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
-        if scaling:
-            rows = rows.with_constant(scaling)
         free = not scaling and bool(fit_intercept)
-        if free and not rows.elsewhere:
-            rows = centred(X, rows)
+        if rows.elsewhere:
+            rows = rows.with_constant(scaling) if scaling else rows
+        else:
+            rows = packed(with_intercept(X, rows, free, scaling))
         return cls(X, rows, classes, codes, cost, C, weight, class_weight, free, scaling)
 
     def in_blocks(self, threads: int) -> TrainingSet:
-        """Return the same examples, their rows in blocks that so many threads work on."""
-        return replace(self, rows=BlockedRows.in_memory(self.rows, Threads(threads)))
+        """Return the same examples, their rows in blocks that so many threads work on.
+
+        In the layout that was given: it is the same wherever blocks are, and so are the results.
+        """
+        rows = self.rows
+        if not rows.elsewhere and sp.issparse(self.X) and not sp.issparse(rows.array):
+            rows = with_intercept(self.X, Rows.of(self.X), self.free_intercept, self.scaling)
+        return replace(self, rows=BlockedRows.in_memory(rows, Threads(threads)))
 
     @property
     def present(self) -> NDArray[np.intp]:

@@ -65,7 +65,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), DiskData, or files
-            float32 or float64, C order or CSR, is read in place; anything else is converted. A
+            float32 or float64, C order or CSR, is read in place (CSR with few zeros is copied);
+            anything else is converted. A
             path, a pattern such as ``"data/*.parquet"`` or a list of them is read by `DiskData`.
         y : array-like of shape (n_samples,)
             Labels: numbers or strings. Not needed if X has its own.

@@ -161,7 +161,8 @@ class RobustSVC(LinearScores):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32 or float64, C order or CSR, is read in place; anything else is converted.
+            float32 or float64, C order or CSR, is read in place (CSR with few zeros is copied);
+            anything else is converted.
         y : array-like of shape (n_samples,)
             Labels: numbers or strings.
         sample_weight : array-like of shape (n_samples,), optional
