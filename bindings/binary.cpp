@@ -11,7 +11,8 @@ void register_binary(nb::module_& m) {
       .def_ro("b", &NewtonReport::b)
       .def_ro("primal", &NewtonReport::primal)
       .def_ro("gap", &NewtonReport::gap)
-      .def_ro("active", &NewtonReport::active);
+      .def_ro("active", &NewtonReport::active)
+      .def_ro("products", &NewtonReport::products);
   nb::class_<ProximalReport, NewtonReport>(m, "ProximalReport")
       .def_ro("h", &ProximalReport::h)
       .def_ro("mismatch", &ProximalReport::mismatch)

@@ -26,19 +26,20 @@ void register_steps(nb::class_<Core>& binary) {
       .def(
           "newton_step",
           [](const Core& core, bool free, MutableVector w, double b, MutableVector scores,
-             MutableVector alpha) {
+             MutableVector alpha, std::int64_t most_products, double accuracy) {
             require_length(w, core.weights(), "w");
+            const ProductLimits limits{most_products, accuracy};
             double* at = over_examples(core, scores, "scores");
             double* out = over_examples(core, alpha, "alpha");
             nb::gil_scoped_release release;
             return core.visit_rows([&](const auto& rows) {
               return core.visit_sums([&](const auto& sums) {
-                return newton_step(rows, sums, free, w.data(), b, at, out);
+                return newton_step(rows, sums, free, limits, w.data(), b, at, out);
               });
             });
           },
           nb::arg("free"), nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
-          nb::arg("alpha").noconvert())
+          nb::arg("alpha").noconvert(), nb::arg("most_products") = 0, nb::arg("accuracy") = 0.0)
       .def(
           "proximal_step",
           [](const Core& core, bool free, MutableVector w, double b, MutableVector scores,

@@ -264,6 +264,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_LOST_RATE": "a rate slower than that of steps that get ahead",
         "_RAISE": "a factor of the costs between stages",
         "_RAISE_GAP": "an accuracy of the stages before the last",
+        "_ACCURACY": "a share of the gap asked for",
         "_FEWEST_PROBED": "examples that a share of them can be estimated from",
     },
     "methods/newton/proximal_newton.py": {

@@ -1,7 +1,7 @@
 // One whole Newton step on a small problem in one call: where a step takes microseconds, calling
 // kernels one by one would cost more than the arithmetic. The mathematics is that of
-// methods/newton/newton.py and proximal_newton.py: gradient, factorised Hessian, exact line search,
-// linearised dual point.
+// methods/newton/newton.py and proximal_newton.py: gradient, direction from a factorised Hessian or
+// from conjugate gradients, exact line search, linearised dual point.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "kernels/products.hpp"
 #include "losses/proximal_hinge.hpp"
 #include "losses/sums.hpp"
+#include "sweeps/newton_products.hpp"
 
 namespace widemargin {
 
@@ -63,7 +64,9 @@ double exact_step(double wd, double dd, double at_zero, Derivatives&& derivative
 // if nothing descends.
 struct NewtonMove {
   bool solved = false;
+  std::int64_t products = 0;  // with the Hessian, if there is no factor
   std::vector<double> direction, slopes;
+  std::vector<double> residual;  // of the equation of the direction; empty if there is a factor
   double direction_b = 0.0;
   double at_zero = 0.0;  // the slope there
   double step = 0.0;
@@ -78,10 +81,33 @@ struct NewtonStart {
   const double* curvature;
 };
 
+// The direction H p = descent; nothing is solved if H is not positive definite, or takes too many
+// products.
+template <class Rows>
+void solve_direction(const Rows& rows, const NewtonStart& at, std::int64_t count, bool free,
+                     const ProductLimits& limits, const std::vector<double>& descent,
+                     NewtonMove& move) {
+  const std::int64_t side = std::ssize(descent), weights = side - (free ? 1 : 0);
+  if (limits.most > 0) {
+    move.residual = descent;
+    move.products =
+        solve_by_products(rows, at.curvature, count, free, limits, move.residual, move.direction);
+    move.solved = move.products < limits.most;
+    return;
+  }
+  std::vector<double> matrix(side * side, 0.0);
+  gram(rows, at.curvature, free, side, matrix.data(), 0, count);
+  symmetrise(matrix.data(), side);
+  for (std::int64_t j = 0; j < weights; ++j) matrix[j * side + j] += 1.0;
+  if (free) matrix[side * side - 1] += 1e-10 * (1.0 + matrix[side * side - 1]);
+  move.direction = descent;
+  move.solved = solve_small(matrix, move.direction, side);
+}
+
 // `derivatives(line, t)` are those of the losses along a line.
 template <class Rows, class Derivatives>
 NewtonMove newton_move(const Rows& rows, const Examples& data, bool free, const NewtonStart& at,
-                       Derivatives&& derivatives) {
+                       const ProductLimits& limits, Derivatives&& derivatives) {
   const std::int64_t n = data.count, weights = rows.width + (rows.bias != 0.0);
   const std::int64_t side = weights + (free ? 1 : 0);
   NewtonMove move;
@@ -95,13 +121,7 @@ NewtonMove newton_move(const Rows& rows, const Examples& data, bool free, const 
   }
 
   // 2) direction
-  std::vector<double> matrix(side * side, 0.0);
-  gram(rows, at.curvature, free, side, matrix.data(), 0, n);
-  symmetrise(matrix.data(), side);
-  for (std::int64_t j = 0; j < weights; ++j) matrix[j * side + j] += 1.0;
-  if (free) matrix[side * side - 1] += 1e-10 * (1.0 + matrix[side * side - 1]);
-  move.direction = descent;
-  move.solved = solve_small(matrix, move.direction, side);
+  solve_direction(rows, at, n, free, limits, descent, move);
   if (!move.solved) return move;
   move.direction_b = free ? move.direction[weights] : 0.0;
   move.slopes.resize(n);
@@ -121,12 +141,13 @@ NewtonMove newton_move(const Rows& rows, const Examples& data, bool free, const 
 }
 
 struct NewtonReport {
-  bool solved = false;  // whether the matrix had a factor
+  bool solved = false;  // whether there was a direction
   bool moved = false;
   double b = 0.0;
   double primal = 0.0;
   double gap = std::numeric_limits<double>::infinity();
   std::int64_t active = 0;
+  std::int64_t products = 0;
 };
 
 // A smooth loss of margins, as a step needs it.
@@ -149,8 +170,8 @@ struct MarginSums {
 
 // Updates w, scores and alpha in place.
 template <class Sums, class Rows>
-NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, double* w, double b,
-                         double* scores_at, double* alpha) {
+NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, const ProductLimits& limits,
+                         double* w, double b, double* scores_at, double* alpha) {
   const Examples& data = sums.data;
   const double* y = data.y;
   const std::int64_t n = data.count;
@@ -160,8 +181,9 @@ NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, double* 
   NewtonReport report;
   for (double h : curvature) report.active += h != 0.0;
   const NewtonMove move =
-      newton_move(rows, data, free, {w, b, scores_at, alpha, curvature.data()},
+      newton_move(rows, data, free, {w, b, scores_at, alpha, curvature.data()}, limits,
                   [&](const Line& line, double t) { return sums.along(line, t); });
+  report.products = move.products;
   report.b = b + move.step * move.direction_b;
   report.solved = move.solved;
   report.moved = move.step > 0.0;
@@ -169,14 +191,15 @@ NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, double* 
   std::vector<double> image(w, w + weights);
   double squared = 0.0;
   for (std::int64_t j = 0; j < weights; ++j) {
-    image[j] += move.direction[j];
+    image[j] += move.direction[j] + (move.residual.empty() ? 0.0 : move.residual[j]);
     w[j] += move.step * move.direction[j];
     squared += w[j] * w[j];
   }
   for (std::int64_t i = 0; i < n; ++i) scores_at[i] += move.step * move.slopes[i];
   report.primal = 0.5 * squared + sums.total(scores_at, report.b);
 
-  // The dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping.
+  // The dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping,
+  // and for what the equation of p was left with.
   for (std::int64_t i = 0; i < n; ++i) {
     const double linear = alpha[i] - curvature[i] * y[i] * (move.slopes[i] + move.direction_b);
     alpha[i] = sums.clip(i, linear);
@@ -218,7 +241,7 @@ ProximalReport proximal_step(const Rows& rows, Loss loss, bool free, double* w, 
   std::vector<double> curvature(n);
   proximal_curvature(loss, alpha, curvature.data());
   NewtonMove move = newton_move(
-      rows, data, free, {w, b, scores_at, alpha, curvature.data()},
+      rows, data, free, {w, b, scores_at, alpha, curvature.data()}, ProductLimits{},
       [&](const Line& line, double t) { return proximal_derivatives_along(loss, line, t); });
   report.b = b + move.step * move.direction_b;
   report.solved = move.solved;

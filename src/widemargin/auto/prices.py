@@ -95,8 +95,8 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     Also return whether the price is a guess, because steps come from conjugate gradients.
     """
     size = shape.size
-    steps = _newton_steps(shape)
-    gradients = _gradient_steps(shape) * size.gradient_step()
+    steps, products, short = _newton_steps(shape), _gradient_steps(shape), size.short_gradients
+    gradients = products * size.gradient_step(short)
     factorised = size.weights <= MACHINE.largest_factorised
     sampled = factorised and size.rows >= MACHINE.rows_of_samples * size.weights
     if sampled:
@@ -105,6 +105,8 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     matrix = size.gram() + factor(size.weights)
     if sampled or (factorised and gradients > MACHINE.tried_instead * matrix):
         return steps * _newton_step(size), False
+    if short:
+        return steps * size.short_newton_step(products), True
     return steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients), True
 
 

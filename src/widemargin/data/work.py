@@ -57,10 +57,23 @@ class Size:
         visit = value * self.mean + MACHINE.visit * visit_cost
         return visit * (self.rows if visits is None else visits)
 
-    def gradient_step(self) -> float:
-        """Price a step of conjugate gradients with the matrix I + Σ h_i x_i x_iᵀ."""
+    def gradient_step(self, one_call: bool = False) -> float:
+        """Price a step of conjugate gradients with the matrix I + Σ h_i x_i x_iᵀ.
+
+        In one call with others, or called from Python.
+        """
         vectors = MACHINE.product_vectors * MACHINE.element * self.weights
-        return MACHINE.gradient_call + self.product(2.0) + vectors
+        return (0.0 if one_call else MACHINE.gradient_call) + self.product(2.0) + vectors
+
+    @property
+    def short_gradients(self) -> bool:
+        """Whether all conjugate gradients of a Newton step can be one call: it is short."""
+        return MACHINE.largest_products * self.gradient_step(True) <= MACHINE.call
+
+    def short_newton_step(self, products: float) -> float:
+        """Price a Newton step in one call, with so many conjugate gradients."""
+        rest = self.product(3.0) + self.vectors(MACHINE.newton_vectors)
+        return MACHINE.sweep_call + rest + products * self.gradient_step(True)
 
     def gram_by_blas(self, side: int) -> bool:
         """Whether a Gram matrix of this side is left to BLAS."""

@@ -74,23 +74,37 @@ class NewtonSystem:
         self, problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float
     ) -> Vector | None:
         """Solve by conjugate gradients; None where a factor is likely to cost less."""
-        size, most = problem.rows.size, MACHINE.largest_products
+        size = problem.rows.size
         factorised = size.weights <= MACHINE.largest_factorised
-        if factorised:
-            used = int(np.count_nonzero(curvature))
-            price = size.gram(used) + work.factor(size.weights)
-            most = min(most, int(MACHINE.tried_instead * price / size.gradient_step()))
-            if not self.by_diagonal or most < MACHINE.fewest_products:
-                return None
+        most = _products_instead(size, int(np.count_nonzero(curvature)), one_call=False)
+        if factorised and (not self.by_diagonal or most < MACHINE.fewest_products):
+            return None
         diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
         if problem.free_intercept:
             diagonal = np.append(diagonal, curvature.sum() + 1e-12)
         solution, self.residual, steps = _conjugate_gradients(
             problem, curvature, right, Diagonal(diagonal), accuracy, most
         )
-        # Steps that are less exact are more, so one that was dear is the last of its kind.
-        self.by_diagonal = steps < _DEAR * most
+        self.took(steps, most)
         return solution if steps < most or not factorised else None
+
+    def took(self, products: int, most: int) -> None:
+        """Remember what a direction by the diagonal took.
+
+        Steps that are less exact are more, so one that was dear is the last of its kind.
+        """
+        self.by_diagonal = products < _DEAR * most
+
+    def products_in_a_call(self, problem: BinaryProblem, active: int) -> int:
+        """Return how many products the next step may take in one compiled call; zero for none.
+
+        `active` are the examples that had curvature in the last step.
+        """
+        size = problem.rows.size
+        if not self.by_diagonal or not in_one_call(problem) or not size.short_gradients:
+            return 0
+        most = _products_instead(size, active, one_call=True)
+        return most if most >= MACHINE.fewest_products else 0
 
     def _with_factor(
         self,
@@ -213,18 +227,30 @@ class CurvedRows:
         return total
 
 
+def in_one_call(problem: BinaryProblem) -> bool:
+    """Whether compiled code has whole steps for the problem, if it is small enough."""
+    return problem.loss.compiled and not problem.rows.blocked and not problem.linear_intercept
+
+
 def is_small(problem: BinaryProblem) -> bool:
-    """Whether a whole step is one compiled call: its arithmetic is less than the calls'."""
+    """Whether a step with a factor is one compiled call: its arithmetic is less than the calls'."""
     weights, count = problem.rows.weights, problem.rows.count
-    if problem.rows.blocked or problem.linear_intercept:
-        return False
-    return weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
+    small = weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
+    return small and in_one_call(problem)
 
 
 def small_step_work(problem: BinaryProblem) -> float:
-    """Price a step in one compiled call."""
+    """Price a step with a factor in one compiled call."""
     size = problem.rows.size
     return MACHINE.sweep_call + size.product(3.0) + size.gram() + work.factor(size.weights)
+
+
+def _products_instead(size: work.Size, active: int, one_call: bool) -> int:
+    """Return how many products a step may take in place of a factor."""
+    if size.weights > MACHINE.largest_factorised:
+        return MACHINE.largest_products
+    price = MACHINE.tried_instead * (size.gram(active) + work.factor(size.weights))
+    return min(MACHINE.largest_products, int(price / size.gradient_step(one_call)))
 
 
 def matrix_is_dear(problem: BinaryProblem) -> bool:

@@ -50,6 +50,9 @@ _PROBED, _FEWEST_PROBED = 16, 500
 
 _WHOLE: list[NDArray[np.int64] | None] = [None]
 
+_ACCURACY = 0.02
+"""Share of the gap asked for that may come from a direction's own error."""
+
 _LOST_STEPS, _LOST_GAP, _LOST_RATE = 3, 0.9, 0.6
 """From so many steps on, a relative gap above this that the last step has not cut to that share
 means that steps lead nowhere: those that do cut it faster and faster."""
@@ -144,10 +147,10 @@ class Newton:
         if state.opening is not None:
             self._sweep(state, state.opening)
             return
-        problem, state.made = state.problem, 1
-        if problem.loss.compiled and is_small(problem):
-            self._small_steps(state)
+        self._short_steps(state)
+        if state.made:
             return
+        problem, state.made = state.problem, 1
         loss, y, cost = problem.loss, problem.y, problem.cost
         problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
 
@@ -168,7 +171,7 @@ class Newton:
             curvature,
             gradient,
             gradient_b,
-            0.02 * state.settings.tol * state.primal,
+            _ACCURACY * state.settings.tol * state.primal,
             level=loss.curvature_level,
         )
         del curvature
@@ -278,25 +281,43 @@ class Newton:
             problem.rows.forget_norms()
             self._enter_stage(state)
 
-    def _small_steps(self, state: NewtonState) -> None:
-        """Take small steps until they are worth one in Python."""
+    def _short_steps(self, state: NewtonState) -> None:
+        """Take steps in one compiled call each, until they are worth one in Python.
+
+        None where the next step is too long for that: `state.made` stays zero.
+        """
         state.made, spent, done = 0, 0.0, False
         while spent <= MACHINE.step and state.made < state.allowed and not done:
-            problem = state.problem
-            if state.made and not is_small(problem):
+            problem, products = state.problem, 0
+            if not is_small(problem):
+                products = state.system.products_in_a_call(problem, state.active)
+                if products == 0:
+                    break
+            before = problem.meter.nanoseconds
+            if not self._short_step(state, products):
                 break
-            price = small_step_work(problem)
-            problem.meter.add(price)
-            self._small_step(state)
-            state.made, spent = state.made + 1, spent + price
+            state.made, spent = state.made + 1, spent + problem.meter.nanoseconds - before
             done = state.finished or state.expected_gap <= state.settings.tol
 
-    def _small_step(self, state: NewtonState) -> None:
-        """Take the same step in one compiled call: its arithmetic is less than the calls'."""
-        problem = state.problem
+    def _short_step(self, state: NewtonState, products: int) -> bool:
+        """Take the same step in one compiled call: its arithmetic is less than the calls'.
+
+        With at most so many products, or by a factor. Return False if there are too few of them.
+        """
+        problem, system = state.problem, state.system
         # On copies, so that a point that was handed out stays as it was.
         w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
-        report = problem.core.newton_step(problem.free_intercept, w, state.b, scores, alpha)
+        accuracy = _ACCURACY * state.settings.tol * state.primal
+        report = problem.core.newton_step(
+            problem.free_intercept, w, state.b, scores, alpha, products, accuracy
+        )
+        if products:
+            problem.meter.add(problem.rows.size.short_newton_step(report.products))
+            system.took(report.products, products)
+            if not report.solved:
+                return False
+        else:
+            problem.meter.add(small_step_work(problem))
         state.w, state.b, state.scores = w, report.b, scores
         state.active = report.active
         state.passes += 3 * problem.rows.count / state.whole.rows.count
@@ -304,7 +325,7 @@ class Newton:
             error = SAMPLE_ERROR * report.primal * problem.rows.weights / problem.rows.count
             if not report.moved or report.gap <= error:
                 self._enter_stage(state)
-            return
+            return True
         state.alpha = alpha
         problem.rows.remember(w, scores)
         if report.moved:
@@ -314,6 +335,7 @@ class Newton:
             state.finished = True
         else:
             self._set_costs(state, _RAISE * state.share)
+        return True
 
     def _enter_stage(self, state: NewtonState) -> None:
         subset = state.stages.pop(0)
