@@ -84,6 +84,7 @@ REASONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS"), "the same"),
     },
     "data/block_file.py": {"VERSION": "of a format"},
+    "data/parquet_tables.py": {"_TILE_ROWS": "a buffer"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
     "data/disk_data.py": dict.fromkeys(
         ("VECTORS", "WAITING", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"

@@ -254,6 +254,42 @@ def test_workers_killed_at_random_moments(seed: int) -> None:
 
 
 @pytest.mark.slow
+def test_twenty_workers_that_die_in_turn() -> None:
+    X, y = examples(131_072)
+    rows = rows_of_block(X)
+    arrays = da.from_array(X, chunks=(rows, WIDTH)), da.from_array(y, chunks=rows)
+    memory = {loss: bits(local(loss).fit(X, y)) for loss in LOSSES}
+    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
+    # A task may have been on any of them.
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
+        distributed.LocalCluster(n_workers=20, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(20, timeout=300)
+        doomed = list(client.run(os.getpid).values())
+        done = threading.Event()
+
+        def kill_in_turn() -> None:
+            for pid in doomed:
+                os.kill(pid, signal.SIGKILL)
+                done.wait(1.0)
+            done.set()
+
+        killer = threading.Thread(target=kill_in_turn)
+        killer.start()
+        fits = 0
+        while fits < len(LOSSES) or not done.is_set():
+            loss = LOSSES[fits % len(LOSSES)]
+            model = on_dask(loss, client=client).fit(*arrays)
+            assert model.status_ == ["converged"]
+            assert bits(model) == memory[loss]
+            fits += 1
+        killer.join()
+        assert not set(doomed) & set(client.run(os.getpid).values())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 def test_the_number_of_workers_changes_nothing(workers: int) -> None:
     X, y = examples()

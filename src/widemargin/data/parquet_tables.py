@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from widemargin.data.replacing import replacing
 from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
 
+_TILE_ROWS = 2**8
+"""Rows that are gathered from all columns at once."""
+
 
 def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
     """Read a Parquet file into a dense table; by default the last column is the label."""
@@ -46,12 +49,21 @@ def _features(arrow: Any, table: Any, places: list[int], path: PathLike) -> NDAr
     single = all(arrow.types.is_float32(kind) for kind in kinds)
     X = np.empty((table.num_rows, len(places)), dtype=np.float32 if single else np.float64)
     numeric = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean)
-    for target, (place, kind) in enumerate(zip(places, kinds, strict=True)):
-        name = table.column_names[place]
+    columns, names = [], table.column_names
+    for place, kind in zip(places, kinds, strict=True):
+        name = names[place]
         if not any(test(kind) for test in numeric):
             fail(path, f"column {name!r} contains {kind}, not numbers")
-        X[:, target] = _arrow_values(table.column(place), name, path)
+        columns.append(_arrow_values(table.column(place), name, path))
+    _transpose(columns, X)
     return X
+
+
+def _transpose(columns: list[NDArray[Any]], X: NDArray[Any]) -> None:
+    """Write columns to a matrix of rows, tile by tile: each tile stays in the cache."""
+    for begin in range(0, X.shape[0] if columns else 0, _TILE_ROWS):
+        part = X[begin : begin + _TILE_ROWS]
+        np.stack([column[begin : begin + len(part)] for column in columns], axis=1, out=part)
 
 
 def write_parquet(X: Any, y: Any, path: PathLike, names: Sequence[str] | None = None) -> None:
