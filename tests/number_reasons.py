@@ -53,7 +53,7 @@ REASONS: dict[str, dict[str, str]] = {
     "problems/rules.py": {"NEVER": "its exponential is zero"},
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
     "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},
-    "auto/prices.py": {"_UNSURE": "two standard deviations of a guessed price"},
+    "auto/prices.py": {"_UNSURE": "a standard deviation of two guessed prices"},
     "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",
         "_STAGE": "the sweeps of a stage, twice SHORTEST",

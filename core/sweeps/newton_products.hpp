@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/products.hpp"
@@ -29,43 +30,69 @@ struct DirectionAccuracy {
   }
 };
 
-// out = (I + sum_i h_i x_i x_i') in, with the intercept's unpenalised row and column if it is free.
+// The matrix I + sum_i h_i x_i x_i' of a Newton step. A free intercept, which has no penalty, is
+// eliminated: its equation is solved exactly whatever the weights are, so that the dual point of a
+// step keeps its constraint. What is left is I + sum_i h_i (x_i - m)(x_i - m)', with the mean m
+// under the weights h.
 template <class Rows>
-void hessian_product(const Rows& rows, const double* curvature, std::int64_t count, bool free,
-                     const std::vector<double>& in, std::vector<double>& out) {
-  const std::int64_t weights = std::ssize(in) - (free ? 1 : 0);
-  std::copy_n(in.begin(), weights, out.begin());
-  const double shift = free ? in[weights] : 0.0;
-  const double share = curvature_product(rows, curvature, in.data(), shift, out.data(), 0, count);
-  if (free) out[weights] = share;
-}
+class Hessian {
+ public:
+  double total = 0.0;           // sum of h_i
+  std::vector<double> mean;     // empty without a free intercept
+  std::vector<double> inverse;  // 1 / the diagonal
 
-// 1 / the diagonal of that matrix.
-template <class Rows>
-std::vector<double> inverse_diagonal(const Rows& rows, const double* curvature, std::int64_t count,
-                                     bool free, std::int64_t weights) {
-  std::vector<double> diagonal(static_cast<std::size_t>(weights), 1.0);
-  curvature_diagonal(rows, curvature, diagonal.data(), 0, count);
-  if (free) diagonal.push_back(1e-12);
-  for (std::int64_t i = 0; free && i < count; ++i) diagonal.back() += curvature[i];
-  for (double& value : diagonal) value = 1.0 / value;
-  return diagonal;
-}
+  Hessian(const Rows& rows, const double* curvature, std::int64_t count, bool free,
+          std::size_t weights)
+      : inverse(weights, 1.0), rows_(rows), curvature_(curvature), count_(count) {
+    curvature_diagonal(rows, curvature, inverse.data(), 0, count);
+    if (free) {
+      mean.assign(weights, 0.0);
+      for (std::int64_t i = 0; i < count; ++i) {
+        total += curvature[i];
+        if (curvature[i] != 0.0) rows.axpy(i, curvature[i], mean.data());
+      }
+      for (std::size_t j = 0; j < weights; ++j) {
+        mean[j] /= total > 0.0 ? total : 1.0;
+        // Rounding may leave less than the penalty of the difference of two large sums.
+        inverse[j] = std::max(inverse[j] - total * mean[j] * mean[j], 1.0);
+      }
+    }
+    for (double& value : inverse) value = 1.0 / value;
+  }
 
-// Solves it for `right`, which becomes the residual. Returns the number of products.
+  void product(const std::vector<double>& in, std::vector<double>& out) const {
+    std::copy(in.begin(), in.end(), out.begin());
+    const double share =
+        curvature_product(rows_, curvature_, in.data(), 0.0, out.data(), 0, count_);
+    for (std::size_t j = 0; j < mean.size(); ++j) out[j] -= share * mean[j];
+  }
+
+ private:
+  const Rows& rows_;
+  const double* curvature_;
+  std::int64_t count_;
+};
+
+struct ProductSolution {
+  std::vector<double> direction, residual;  // with the intercept's, if it is free
+  std::int64_t products = 0;
+};
+
+// Solves for the right-hand side `right`, which has the intercept's equation last if it is free.
 template <class Rows>
-std::int64_t solve_by_products(const Rows& rows, const double* curvature, std::int64_t count,
-                               bool free, const ProductLimits& limits, std::vector<double>& right,
-                               std::vector<double>& solution) {
-  const std::size_t side = right.size();
-  const std::int64_t weights = std::ssize(right) - (free ? 1 : 0);
-  const auto inverse = inverse_diagonal(rows, curvature, count, free, weights);
-  std::vector<double> direction(side), image(side);
-  solution.assign(side, 0.0);
+ProductSolution solve_by_products(const Rows& rows, const double* curvature, std::int64_t count,
+                                  bool free, const ProductLimits& limits,
+                                  const std::vector<double>& right) {
+  const std::size_t weights = right.size() - (free ? 1 : 0);
+  const Hessian hessian(rows, curvature, count, free, weights);
+  const std::vector<double>& inverse = hessian.inverse;
+  std::vector<double> x(weights, 0.0), r(right.begin(), right.begin() + weights);
+  std::vector<double> direction(weights), image(weights);
+  for (std::size_t j = 0; j < hessian.mean.size(); ++j) r[j] -= right.back() * hessian.mean[j];
   double scaled = 0.0;
-  for (std::size_t j = 0; j < side; ++j) {
-    direction[j] = inverse[j] * right[j];
-    scaled += right[j] * direction[j];
+  for (std::size_t j = 0; j < weights; ++j) {
+    direction[j] = inverse[j] * r[j];
+    scaled += r[j] * direction[j];
   }
   const DirectionAccuracy accuracy{limits.accuracy, scaled};
   double promised = 0.0;  // the right-hand side times the solution
@@ -73,26 +100,32 @@ std::int64_t solve_by_products(const Rows& rows, const double* curvature, std::i
   bool done = !(scaled > 0.0);
   while (!done && products < limits.most) {
     ++products;
-    hessian_product(rows, curvature, count, free, direction, image);
+    hessian.product(direction, image);
     double bend = 0.0;
-    for (std::size_t j = 0; j < side; ++j) bend += direction[j] * image[j];
+    for (std::size_t j = 0; j < weights; ++j) bend += direction[j] * image[j];
     if (!(bend > 0.0)) break;  // no curvature along it: nothing to gain any more
     const double length = scaled / bend;
     promised += length * scaled;  // r.M^-1 r is also the right-hand side times the direction
     double squared = 0.0, fresh = 0.0;
-    for (std::size_t j = 0; j < side; ++j) {
-      solution[j] += length * direction[j];
-      right[j] -= length * image[j];
-      image[j] = inverse[j] * right[j];
-      squared += right[j] * right[j];
-      fresh += right[j] * image[j];
+    for (std::size_t j = 0; j < weights; ++j) {
+      x[j] += length * direction[j];
+      r[j] -= length * image[j];
+      image[j] = inverse[j] * r[j];
+      squared += r[j] * r[j];
+      fresh += r[j] * image[j];
     }
     done = accuracy.enough(promised, squared, fresh) || !(fresh > 0.0);
     const double turn = fresh / scaled;
-    for (std::size_t j = 0; j < side; ++j) direction[j] = image[j] + turn * direction[j];
+    for (std::size_t j = 0; j < weights; ++j) direction[j] = image[j] + turn * direction[j];
     scaled = fresh;
   }
-  return products;
+  if (free) {
+    double along = 0.0;
+    for (std::size_t j = 0; j < weights; ++j) along += hessian.mean[j] * x[j];
+    x.push_back(hessian.total > 0.0 ? right.back() / hessian.total - along : 0.0);
+    r.push_back(0.0);
+  }
+  return {std::move(x), std::move(r), products};
 }
 
 }  // namespace widemargin

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/gram.hpp"
@@ -89,9 +90,10 @@ void solve_direction(const Rows& rows, const NewtonStart& at, std::int64_t count
                      NewtonMove& move) {
   const std::int64_t side = std::ssize(descent), weights = side - (free ? 1 : 0);
   if (limits.most > 0) {
-    move.residual = descent;
-    move.products =
-        solve_by_products(rows, at.curvature, count, free, limits, move.residual, move.direction);
+    auto found = solve_by_products(rows, at.curvature, count, free, limits, descent);
+    move.direction = std::move(found.direction);
+    move.residual = std::move(found.residual);
+    move.products = found.products;
     move.solved = move.products < limits.most;
     return;
   }

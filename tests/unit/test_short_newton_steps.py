@@ -36,11 +36,13 @@ def test_the_direction_is_that_of_conjugate_gradients(
     problem = problem_of(loss, free)
     n, d = problem.rows.count, problem.rows.weights
     alpha, curvature = problem.loss.terms(problem.y, problem.cost, np.zeros(n), 0.0)
-    Z = problem.rows.array.toarray()
-    if free:
-        Z = np.column_stack([Z, np.ones(n)])
-    right = Z.T @ (alpha * problem.y)
-    hessian = Z.T @ (curvature[:, np.newaxis] * Z) + np.diag([1.0] * d + [0.0] * free)
+    X, total = problem.rows.array.toarray(), curvature.sum()
+    mean = curvature @ X / total
+    right, pull = X.T @ (alpha * problem.y), float(alpha @ problem.y)
+    if free:  # eliminated
+        right -= pull * mean
+        X = X - mean
+    hessian = X.T @ (curvature[:, np.newaxis] * X) + np.eye(d)
     direction, _, steps = conjugate_gradients(
         hessian.__matmul__,
         right,
@@ -54,9 +56,12 @@ def test_the_direction_is_that_of_conjugate_gradients(
     assert report.solved
     assert report.moved
     assert report.products == steps
-    length = float(w @ direction[:d]) / float(direction[:d] @ direction[:d])
-    np.testing.assert_allclose(w, length * direction[:d], atol=1e-9)
-    assert report.b == pytest.approx(length * direction[d] if free else 0.0, abs=1e-9)
+    length = float(w @ direction) / float(direction @ direction)
+    np.testing.assert_allclose(w, length * direction, atol=1e-9)
+    shift = pull / total - mean @ direction if free else 0.0
+    assert report.b == pytest.approx(length * shift, abs=1e-9)
+    if free and loss == "logistic":  # nothing was clipped
+        assert alpha @ problem.y == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(scores, problem.rows.scores(w), atol=1e-12)
     # What the equation of the direction was left with is part of the gap, which is true.
     image = problem.rows.combine(alpha, problem.y)

@@ -15,8 +15,9 @@ from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
 from widemargin.data.work import Size, factor
 
-_UNSURE = 10.0
-"""By how much a guessed price has to be below what sweeps are expected to cost, to go first."""
+_UNSURE = 3.0
+"""By how much a guessed price has to be below what sweeps are expected to cost, to go first: one
+standard deviation of the two guesses together, factors of 1.6 and 2.5."""
 
 
 def sweep(shape: BinaryShape) -> float:
@@ -62,7 +63,6 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     found = []
     if shape.smooth:
         price, guessed = _newton(shape)
-        # Both are known to a factor of two or three, so that this is far from where they meet.
         sure = not guessed or _UNSURE * price <= expected(shape)
         found.append(Offer("newton", price, begins=sure))
     else:
@@ -113,9 +113,10 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
 def _gradient_steps(shape: BinaryShape) -> float:
     """Return the conjugate gradients of a step, preconditioned by the diagonal.
 
-    Few digits are asked of a step that is far from the solution: the stiffness hardly matters.
+    One where the penalty outweighs the rows. Few digits are asked of a step that is far from the
+    solution: the stiffness matters little.
     """
-    return MACHINE.gradient_steps * max(1.0, shape.stiffness) ** MACHINE.gradient_stiffness
+    return 1.0 + MACHINE.gradient_steps * shape.stiffness**MACHINE.gradient_stiffness
 
 
 def _newton_steps(shape: BinaryShape) -> float:
@@ -124,7 +125,12 @@ def _newton_steps(shape: BinaryShape) -> float:
     sorting = shape.pieces and rows <= 4.0 * weights
     per_digit = MACHINE.newton_sorting_steps if sorting else MACHINE.newton_stiff_steps
     steps = MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
-    return steps * (1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0))
+    steps *= 1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0)
+    steep = max(shape.stiffness * max(1.0, rows / max(1, weights)), 1e-16)
+    if shape.pieces or steep >= 1.0:
+        return steps
+    # The first step leaves a share κ of the error, and every other one squares that.
+    return min(steps, 1.0 + math.log2(max(1.0, math.log(shape.tol) / math.log(steep))))
 
 
 def _newton_step(size: Size) -> float:

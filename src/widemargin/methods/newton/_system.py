@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,12 +81,7 @@ class NewtonSystem:
         most = _products_instead(size, int(np.count_nonzero(curvature)), one_call=False)
         if factorised and (not self.by_diagonal or most < MACHINE.fewest_products):
             return None
-        diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
-        if problem.free_intercept:
-            diagonal = np.append(diagonal, curvature.sum() + 1e-12)
-        solution, self.residual, steps = _conjugate_gradients(
-            problem, curvature, right, Diagonal(diagonal), accuracy, most
-        )
+        solution, self.residual, steps = _by_diagonal(problem, curvature, right, accuracy, most)
         self.took(steps, most)
         return solution if steps < most or not factorised else None
 
@@ -151,8 +148,9 @@ class NewtonSystem:
             self._factorise_sample(problem, curvature)
         if self.factor is None:
             return None
+        product = partial(_product, problem, curvature)
         solution, self.residual, self.last_steps = _conjugate_gradients(
-            problem, curvature, right, self.factor, accuracy, MACHINE.most_products
+            problem, product, right, self.factor, accuracy, MACHINE.most_products
         )
         if self.last_steps < MACHINE.most_products:
             return solution
@@ -267,23 +265,56 @@ def _penalised_factor(problem: BinaryProblem, matrix: Matrix) -> Factor | None:
     return cholesky(matrix, flat=slice(-1, None) if problem.free_intercept else None)
 
 
+def _by_diagonal(
+    problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float, most: int
+) -> tuple[Vector, Vector, int]:
+    """Solve with the diagonal as preconditioner, a free intercept eliminated.
+
+    The intercept's equation is then solved exactly whatever the weights are, so that the dual point
+    of a step keeps its constraint. What is left is I + Σ h_i (x_i − m)(x_i − m)ᵀ, with the mean m
+    under the weights h.
+    """
+    diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
+    if not problem.free_intercept:
+        bare = partial(_product, problem, curvature)
+        return _conjugate_gradients(problem, bare, right, Diagonal(diagonal), accuracy, most)
+    total = max(float(curvature.sum()), 1e-300)
+    mean = problem.rows.combine(curvature) / total
+    # Rounding may leave less than the penalty of the difference of two large sums.
+    diagonal = np.maximum(diagonal - total * mean**2, 1.0)
+
+    def product(direction: Vector) -> Vector:
+        image, share = problem.rows.curvature_product(curvature, direction, 0.0)
+        image += direction
+        image -= share * mean
+        return image
+
+    reduced = right[:-1] - right[-1] * mean
+    w, residual, steps = _conjugate_gradients(
+        problem, product, reduced, Diagonal(diagonal), accuracy, most
+    )
+    b = right[-1] / total - mean @ w if curvature.any() else 0.0
+    return np.append(w, b), np.append(residual, 0.0), steps
+
+
+def _product(problem: BinaryProblem, curvature: Vector, direction: Vector) -> Vector:
+    """Return the matrix times a direction, with the intercept's row and column if it is free."""
+    free = problem.free_intercept
+    w, b = (direction[:-1], float(direction[-1])) if free else (direction, 0.0)
+    image, share = problem.rows.curvature_product(curvature, w, b)
+    image += w
+    return np.append(image, share) if free else image
+
+
 def _conjugate_gradients(
     problem: BinaryProblem,
-    curvature: Vector,
+    product: Callable[[Vector], Vector],
     right: Vector,
     preconditioner: Preconditioner,
     accuracy: float,
     most: int,
 ) -> tuple[Vector, Vector, int]:
     """Solve until ½‖r‖² ≤ accuracy; return the solution, its residual and the number of steps."""
-    free = problem.free_intercept
-
-    def product(d: Vector) -> Vector:
-        w, b = (d[:-1], float(d[-1])) if free else (d, 0.0)
-        image, share = problem.rows.curvature_product(curvature, w, b)
-        image += w
-        return np.append(image, share) if free else image
-
     solution, residual, steps = conjugate_gradients(
         product, right, preconditioner.solve, NewtonAccuracy(right, accuracy, _FAR), most
     )
