@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from widemargin.data.centring import given_intercepts, own_intercepts
+from widemargin.data.labels import plain
 from widemargin.data.rows import Rows
-from widemargin.data.training_set import TrainingSet, plain
+from widemargin.data.training_set import TrainingSet
 from widemargin.problems.losses import Loss
 from widemargin.problems.rules import NEVER
 
