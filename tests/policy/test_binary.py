@@ -26,7 +26,7 @@ BEGINNINGS = [
     (HINGE, 2_001, 20_000, 100, 10.0, "dual_cd"),
     (HINGE, 60_000, 784, 150, 10.0, "dual_cd"),
     (HINGE, 20_000, 50_000, 75, 1.0, "dual_cd"),
-    (HINGE, 60, 5_000, None, 10.0, "proximal_newton"),
+    (HINGE, 60, 5_000, None, 10.0, "dual_cd"),
     (HINGE, 100_000, 20, None, 100.0, "proximal_newton"),
     (HINGE, 5_000, 1_000, 50, 0.01, "dual_cd"),
     (HINGE, 800, 1_500, None, 100.0, "dual_cd"),

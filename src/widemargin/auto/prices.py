@@ -31,11 +31,13 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
     The contraction of a sweep depends on how far the dual is from being separable: on the stiffness
     κ = c ‖x‖² times the loss's factor, which is the ratio of what the rows add to the dual's
     curvature and what the loss does. With fewer active rows than weights X Xᵀ has curvature of its
-    own in every direction, by the law of Marchenko and Pastur at least (1 − √(n/d))² of the mean.
+    own in every direction, by the law of Marchenko and Pastur between (1 − √(n/d))² and
+    (1 + √(n/d))² of the mean. What slows sweeps down is the spread of the whole curvature, 4√(n/d)
+    over the least: few rows among many weights are next to orthogonal.
     """
-    ratio = min(1.0, MACHINE.active_rows * size.rows / max(1, size.weights))
-    own = (1.0 - math.sqrt(ratio)) ** 2
-    stiffness = 1.0 / (1.0 / max(stiffness, 1e-300) + own)
+    ratio = math.sqrt(min(1.0, MACHINE.active_rows * size.rows / max(1, size.weights)))
+    own = (1.0 - ratio) ** 2
+    stiffness = min(1.0, 4.0 * ratio) / (1.0 / max(stiffness, 1e-300) + own)
     sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
     return sweeps * digits_of(tol) / 4.0
 
