@@ -1,9 +1,11 @@
 """Whole fits of Newton's family with one and with two threads.
 
-``python -m benchmarks.scaling.threads --data covtype,mnist``
+``python -m benchmarks.scaling.threads --seconds 480``
 
 Wall-clock seconds, the least of a few interleaved runs: threads are about these, so the cores have
-to be idle. ``None`` is the plain path, without blocks.
+to be idle. ``None`` is the plain path, without blocks; the speed-up is over the faster of it and
+one thread. Cells share the seconds: each gets one run of all three at least, and repeats while its
+share lasts.
 """
 
 from __future__ import annotations
@@ -48,17 +50,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="covtype,dense,mnist.scale,20newsgroups")
     parser.add_argument("--losses", default=",".join(LOSSES))
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="runs of a cell at most")
+    parser.add_argument("--seconds", type=float, default=480.0, help="of the whole benchmark")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    console = Console(width=100)
+    console, began = Console(width=100), time.perf_counter()
+    cells = len(options.data.split(",")) * len(options.losses.split(","))
     table = Table("data", "loss", "None", "1 thread", f"{options.threads} threads", "speed-up")
     for name in options.data.split(","):
         X, y = data_of(name)
         for loss in options.losses.split(","):
             make, best = LOSSES[loss], {}
-            for _ in range(options.repeats):
+            left = began + options.seconds - time.perf_counter()
+            ends, cells = time.perf_counter() + left / cells, cells - 1
+            for turn in range(options.repeats):
+                if turn > 0 and time.perf_counter() > ends:
+                    break
                 for jobs in (None, 1, options.threads):
                     took = seconds(lambda jobs=jobs, make=make: make(jobs, options.C), X, y)
                     best[jobs] = min(took, best.get(jobs, np.inf))
