@@ -178,7 +178,7 @@ class Machine:
         The share of stored values from which the compiled kernel works by tiles, as
         core/kernels/gram.hpp does.
     small_weights, small_values : int
-        Weights, and rows times weights, up to which a whole Newton step is one compiled call.
+        Weights, and stored values, up to which a whole Newton step is one compiled call.
     small_call : float
         What such a step costs in Python, as a share of `step`.
     formed_products, formed_anyway : float

@@ -232,8 +232,8 @@ def in_one_call(problem: BinaryProblem) -> bool:
 
 def is_small(problem: BinaryProblem) -> bool:
     """Whether a step with a factor is one compiled call: its arithmetic is less than the calls'."""
-    weights, count = problem.rows.weights, problem.rows.count
-    small = weights <= MACHINE.small_weights and count * weights <= MACHINE.small_values
+    size = problem.rows.size
+    small = size.weights <= MACHINE.small_weights and size.values <= MACHINE.small_values
     return small and in_one_call(problem)
 
 
