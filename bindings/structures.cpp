@@ -9,33 +9,45 @@
 namespace widemargin {
 namespace {
 
-std::tuple<std::int64_t, std::int64_t> sizes_of(const std::vector<Labelings>& cache) {
-  std::int64_t count = 0, labels = 0;
-  for (const Labelings& own : cache) {
-    count += own.count();
-    labels += std::ssize(own.labels);
+// Calls visit(sentence, labeling) for the labelings that have a share.
+template <class Visit>
+void for_shares(const std::vector<Labelings>& cache, Visit&& visit) {
+  for (std::size_t i = 0; i < cache.size(); ++i) {
+    for (std::int64_t j = 0; j < cache[i].count(); ++j) {
+      if (cache[i].share[j] > 0.0) visit(i, j);
+    }
   }
+}
+
+std::tuple<std::int64_t, std::int64_t> sizes_of(const ChainData& data,
+                                                const std::vector<Labelings>& cache) {
+  std::int64_t count = 0, labels = 0;
+  for_shares(cache, [&](std::size_t i, std::int64_t) {
+    ++count;
+    labels += data.length(static_cast<std::int64_t>(i));
+  });
   return {count, labels};
 }
 
 // Writes the labelings of all sentences, with their shares times the factors if there are any.
-void save_labelings(const std::vector<Labelings>& cache, const std::vector<double>& factor,
-                    const MutableIndexVector& pointers, const MutableVector& share,
-                    const MutableLabels& labels) {
-  const auto [count, length] = sizes_of(cache);
+void save_labelings(const ChainData& data, const std::vector<Labelings>& cache,
+                    const std::vector<double>& factor, const MutableIndexVector& pointers,
+                    const MutableVector& share, const MutableLabels& labels) {
+  const auto [count, length] = sizes_of(data, cache);
   require_length(pointers, std::ssize(cache) + 1, "pointers");
   require_length(share, count, "share");
   require_length(labels, length, "labels");
+  std::fill_n(pointers.data(), cache.size() + 1, 0);
   std::int64_t p = 0, q = 0;
-  pointers.data()[0] = 0;
-  for (std::size_t i = 0; i < cache.size(); ++i) {
-    const Labelings& own = cache[i];
-    for (const double each : own.share) {
-      share.data()[p++] = factor.empty() ? each : factor[i] * each;
-    }
-    std::copy(own.labels.begin(), own.labels.end(), labels.data() + q);
-    q += std::ssize(own.labels);
+  for_shares(cache, [&](std::size_t i, std::int64_t j) {
+    const std::int64_t own = data.length(static_cast<std::int64_t>(i));
+    share.data()[p++] = cache[i].share[j] * (factor.empty() ? 1.0 : factor[i]);
+    std::copy_n(cache[i].labeling(j, own), own, labels.data() + q);
+    q += own;
     pointers.data()[i + 1] = p;
+  });
+  for (std::size_t i = 0; i < cache.size(); ++i) {
+    pointers.data()[i + 1] = std::max(pointers.data()[i], pointers.data()[i + 1]);
   }
 }
 
@@ -71,9 +83,9 @@ class ChainSweeps {
       const std::int64_t p = pointers.data()[i], count = pointers.data()[i + 1] - p;
       Labelings& own = sweep_->cache[i];
       own.share.assign(share.data() + p, share.data() + p + count);
-      own.before = own.share;
       own.labels.assign(labels.data() + place[i], labels.data() + place[i + 1]);
       own.products.clear();
+      own.cells.forget();
       for (std::int64_t e = 0; e < count * data.length(i); ++e) {
         const std::int32_t right = data.labels(i)[e % data.length(i)];
         sweep_->linear += data.cost[i] * own.share[e / data.length(i)] *
@@ -82,13 +94,18 @@ class ChainSweeps {
     }
   }
 
-  std::tuple<std::int64_t, std::int64_t> sizes() const { return sizes_of(sweep_->cache); }
+  std::tuple<std::int64_t, std::int64_t> sizes() const {
+    return sizes_of(core_.data(), sweep_->cache);
+  }
   void save(MutableIndexVector pointers, MutableVector share, MutableLabels labels) const {
-    save_labelings(sweep_->cache, {}, pointers, share, labels);
+    save_labelings(core_.data(), sweep_->cache, {}, pointers, share, labels);
   }
 
-  std::int64_t begin(std::uint64_t seed, double threshold, double enough) {
-    return sweep_->begin(core_.data(), seed, threshold, enough);
+  std::int64_t begin(std::uint64_t seed, double enough) {
+    return sweep_->begin(core_.data(), seed, enough);
+  }
+  std::int64_t begin_cached(std::uint64_t seed, double enough) {
+    return sweep_->begin_cached(core_.data(), seed, enough);
   }
 
   bool sweep(std::int64_t budget, int threads) {
@@ -98,18 +115,16 @@ class ChainSweeps {
     });
   }
 
-  void mark() { sweep_->mark(); }
-  double extrapolate(double step, MutableMatrix trial, std::int64_t begin, std::int64_t end) {
-    core_.require_all(trial);
-    require_range(begin, end, core_.data().count);
+  bool sweep_cached(std::int64_t budget) {
     nb::gil_scoped_release release;
     return core_.visit([&](const auto& rows) {
-      return sweep_->extrapolate(rows, core_.data(), step, trial.data(), begin, end);
+      return sweep_->sweep_cached(rows, core_.data(), weights_.data(), budget);
     });
   }
-  void accept(double change) { sweep_->accept(change); }
   double gap() const { return sweep_->total_gap(); }
   double linear() const { return sweep_->linear; }
+  double gained() const { return sweep_->gained; }
+  std::int64_t read() const { return sweep_->read; }
 
  private:
   ChainCore core_;
@@ -136,9 +151,11 @@ class PlainChains {
       return sweep_->sweep(rows, core_.data(), weights_.data(), budget);
     });
   }
-  std::tuple<std::int64_t, std::int64_t> sizes() const { return sizes_of(sweep_->cache); }
+  std::tuple<std::int64_t, std::int64_t> sizes() const {
+    return sizes_of(core_.data(), sweep_->cache);
+  }
   void save(MutableIndexVector pointers, MutableVector share, MutableLabels labels) const {
-    save_labelings(sweep_->cache, sweep_->factor, pointers, share, labels);
+    save_labelings(core_.data(), sweep_->cache, sweep_->factor, pointers, share, labels);
   }
   double gap() const { return sweep_->total_gap(); }
   double linear() const { return sweep_->linear(); }
@@ -217,12 +234,12 @@ void register_structures(nb::module_& m) {
       .def("sizes", &ChainSweeps::sizes)
       .def("save", &ChainSweeps::save, nb::arg("pointers").noconvert(),
            nb::arg("share").noconvert(), nb::arg("labels").noconvert())
-      .def("begin", &ChainSweeps::begin, nb::arg("seed"), nb::arg("threshold"), nb::arg("enough"))
+      .def("begin", &ChainSweeps::begin, nb::arg("seed"), nb::arg("enough"))
       .def("sweep", &ChainSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
-      .def("mark", &ChainSweeps::mark)
-      .def("extrapolate", &ChainSweeps::extrapolate, nb::arg("step"), nb::arg("trial").noconvert(),
-           nb::arg("begin"), nb::arg("end"))
-      .def("accept", &ChainSweeps::accept, nb::arg("change"))
+      .def("begin_cached", &ChainSweeps::begin_cached, nb::arg("seed"), nb::arg("enough"))
+      .def("sweep_cached", &ChainSweeps::sweep_cached, nb::arg("budget"))
+      .def_prop_ro("gained", &ChainSweeps::gained)
+      .def_prop_ro("read", &ChainSweeps::read)
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);
   nb::class_<GibbsSweeps>(m, "GibbsSweeps")

@@ -200,6 +200,21 @@ void some_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* class
   });
 }
 
+// out[m] = the score of class classes[m], over `count` classes, so few that their sums stay in
+// registers.
+template <int count, class Rows>
+void few_class_scores(const Rows& rows, std::int64_t i, const std::int32_t* classes,
+                      const double* weights, std::int64_t stride, double* out) {
+  std::int64_t at[count];
+  double sums[count] = {};
+  for (int m = 0; m < count; ++m) at[m] = classes[m];
+  rows.for_each(i, [&](std::int64_t j, double v) {
+    const double* w = weights + j * stride;
+    for (int m = 0; m < count; ++m) sums[m] += v * w[at[m]];
+  });
+  for (int m = 0; m < count; ++m) out[m] = sums[m];
+}
+
 // W += x_i delta' over `count` classes, so few that their changes stay in registers.
 template <int count, class Rows>
 void few_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* classes,

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "structures/chain.hpp"
 #include "structures/labeling_products.hpp"
 #include "structures/labelings.hpp"
+#include "structures/share_moves.hpp"
 #include "structures/token_gram.hpp"
 #include "structures/viterbi.hpp"
 
@@ -35,7 +35,7 @@ class ChainBlock {
   double gap = 0.0;        // of the sentence, at the weights that were seen
   double curvature = 0.0;  // squared norm of the change of the weights
   bool changed = false;
-  std::vector<double> proposal;  // a share for each labeling in the cache
+  ShareMoves moves;
 
   // `gram` holds the products of the sentence's rows; without them one step is taken.
   template <class Rows>
@@ -49,7 +49,7 @@ class ChainBlock {
     const std::int64_t searches = gram == nullptr ? 1 : searches_worth_the_rows(rows, data, i);
     for (std::int64_t search = 0; search < searches; ++search) {
       const double best = viterbi(scores(), table_.data(), found_.data()) - right();
-      const double left = cost * (std::max(best, 0.0) - mean());
+      const double left = cost * (std::max(best, 0.0) - moves.mean());
       if (search == 0) {
         gap = std::max(left, 0.0);
         goal = std::max(enough, left_open * left);
@@ -58,22 +58,23 @@ class ChainBlock {
       add(data, gram, cache);
       if (gram == nullptr) {
         step_once(rows, data, i, cache);
-        return;
+        break;
       }
-      before_ = proposal;
-      const std::int64_t moves = 4 * cache.count() + 4;
-      for (std::int64_t m = 0; m < moves && move(cost, cache, 0.1 * left); ++m) changed = true;
+      before_ = moves.share;
+      changed |= moves.settle(cost, cache, least_gain * left);
       if (search + 1 < searches) follow(cost, gram, cache);
     }
-    if (changed) measure(cost, cache);
+    if (changed && gram != nullptr) curvature = moves.curvature(cost, cache);
+    make_cells(data, i, cache);
   }
 
  private:
   std::int64_t length_ = 0, classes_ = 0, stride_ = 0;
-  double rest_ = 1.0;  // the share of the sentence's own labeling
-  std::vector<double> nodes_, edges_, table_, zeros_, value_, line_, before_;
+  std::vector<double> nodes_, edges_, table_, zeros_, line_, before_;
   std::vector<Difference> differences_;
   std::vector<ShortLabel> found_, own_;
+  CellMaker maker_;
+  LabelingProducts products_;
 
   ChainScores scores() const { return {nodes_.data(), edges_.data(), length_, classes_, stride_}; }
   double right() const { return labeling_score(scores(), own_.data()); }
@@ -93,21 +94,24 @@ class ChainBlock {
     node_scores(rows, data, i, weights, zeros_.data(), true, nodes_.data());
     found_.resize(static_cast<std::size_t>(length_));
     own_.assign(data.labels(i), data.labels(i) + length_);
+    cache.drop_unused(length_);
     const std::int64_t count = cache.count();
     if (std::ssize(differences_) < count) differences_.resize(static_cast<std::size_t>(count));
     for (std::int64_t j = 0; j < count; ++j) {
       differences_[j].make(data, own_.data(), cache.labeling(j, length_), length_);
     }
-    if (gram != nullptr && std::ssize(cache.products) != Labelings::line(count)) {
+    if (gram != nullptr && std::ssize(cache.products) != count * count) {
       cache.products.clear();
-      for (std::int64_t j = 0; j < count; ++j) add_products(gram, cache, j);
+      for (std::int64_t j = 0; j < count; ++j) add_products(data, gram, cache, j);
     }
-    proposal = cache.share;
-    double sum = 0.0;
-    for (const double share : proposal) sum += share;
-    rest_ = std::max(0.0, 1.0 - sum);
-    value_.resize(static_cast<std::size_t>(count));
-    for (std::int64_t j = 0; j < count; ++j) value_[j] = evaluated(cache, j);
+    moves.open(cache);
+    for (std::int64_t j = 0; j < count; ++j) moves.value[j] = evaluated(cache, j);
+  }
+
+  void make_cells(const ChainData& data, std::int64_t i, Labelings& cache) {
+    if (cache.cells.known()) return;
+    auto labeling = [&](std::int64_t j) { return cache.labeling(j, length_); };
+    maker_.make(data, i, cache.count(), labeling, cache.cells);
   }
 
   // What a labeling's score, costs of mistakes included, is above that of the sentence's own.
@@ -121,18 +125,19 @@ class ChainBlock {
     return sum;
   }
 
-  double mean() const {
-    double sum = 0.0;
-    for (std::size_t j = 0; j < value_.size(); ++j) sum += proposal[j] * value_[j];
-    return sum;
-  }
-
-  void add_products(const float* gram, Labelings& cache, std::int64_t j) const {
-    for (std::int64_t l = 0; l <= j; ++l) {
-      cache.products.push_back(labeling_product(gram, length_, own_.data(), differences_[j],
-                                                cache.labeling(j, length_), differences_[l],
-                                                cache.labeling(l, length_)));
+  // Extends the products of the labelings before j by those of j.
+  void add_products(const ChainData& data, const float* gram, Labelings& cache, std::int64_t j) {
+    line_.resize(static_cast<std::size_t>((j + 1) * (j + 1)));
+    for (std::int64_t l = 0; l < j; ++l) {
+      std::copy_n(cache.products.begin() + l * j, j, line_.begin() + l * (j + 1));
     }
+    products_.open(data, differences_[j], cache.labeling(j, length_));
+    for (std::int64_t l = 0; l <= j; ++l) {
+      line_[l * (j + 1) + j] = line_[j * (j + 1) + l] =
+          products_.with(gram, length_, own_.data(), differences_[l], cache.labeling(l, length_));
+    }
+    products_.close();
+    cache.products = line_;
   }
 
   // Takes the labeling that was found into the cache, unless it is there already.
@@ -142,63 +147,15 @@ class ChainBlock {
     const std::int64_t j = cache.count() - 1;
     if (std::ssize(differences_) <= j) differences_.emplace_back();
     differences_[j].make(data, own_.data(), found_.data(), length_);
-    if (gram != nullptr) add_products(gram, cache, j);
-    proposal.push_back(0.0);
-    value_.push_back(evaluated(cache, j));
-  }
-
-  // The labelings that gain most and least from a larger share; -1 is the sentence's own.
-  bool extremes(std::int64_t& up, std::int64_t& down, double& gain) const {
-    up = -1;
-    down = -1;
-    double high = 0.0, low = rest_ > 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
-    for (std::int64_t j = 0; j < std::ssize(value_); ++j) {
-      if (value_[j] > high) {
-        high = value_[j];
-        up = j;
-      }
-      if (proposal[j] > 0.0 && value_[j] < low) {
-        low = value_[j];
-        down = j;
-      }
-    }
-    gain = high - low;
-    return up != down && gain > 0.0;
-  }
-
-  // Moves the share that is best, or all that there is; returns it.
-  double shift(std::int64_t up, std::int64_t down, double wanted) {
-    double& source = down >= 0 ? proposal[down] : rest_;
-    double& target = up >= 0 ? proposal[up] : rest_;
-    const double share = std::min(wanted, source);
-    target += share;
-    source = wanted >= source ? 0.0 : source - share;
-    return share;
-  }
-
-  // Moves share from the worst labeling to the best one; false if that gains too little.
-  bool move(double cost, const Labelings& cache, double least) {
-    std::int64_t up = -1, down = -1;
-    double gain = 0.0;
-    if (!extremes(up, down, gain) || !(cost * gain > least)) return false;
-    double norm = 0.0;
-    if (up >= 0) norm += cache.product(up, up);
-    if (down >= 0) norm += cache.product(down, down);
-    if (up >= 0 && down >= 0) norm -= 2.0 * cache.product(up, down);
-    const double share = shift(up, down, norm > 0.0 ? gain / (cost * norm) : 1.0);
-    const double amount = cost * share;
-    for (std::int64_t j = 0; j < std::ssize(value_); ++j) {
-      const double with_up = up >= 0 ? cache.product(j, up) : 0.0;
-      const double with_down = down >= 0 ? cache.product(j, down) : 0.0;
-      value_[j] -= amount * (with_up - with_down);
-    }
-    return true;
+    if (gram != nullptr) add_products(data, gram, cache, j);
+    moves.share.push_back(0.0);
+    moves.value.push_back(evaluated(cache, j));
   }
 
   // Brings the scores to the weights that the moves since `before_` lead to.
   void follow(double cost, const float* gram, const Labelings& cache) {
-    for (std::int64_t j = 0; j < std::ssize(proposal); ++j) {
-      const double amount = cost * (proposal[j] - before_[j]);
+    for (std::int64_t j = 0; j < std::ssize(moves.share); ++j) {
+      const double amount = cost * (moves.share[j] - before_[j]);
       if (amount == 0.0) continue;
       const ShortLabel* y = cache.labeling(j, length_);
       for (const std::int32_t s : differences_[j].rows) {
@@ -219,12 +176,12 @@ class ChainBlock {
   void step_once(const Rows& rows, const ChainData& data, std::int64_t i, const Labelings& cache) {
     std::int64_t up = -1, down = -1;
     double gain = 0.0;
-    if (!extremes(up, down, gain)) return;
+    if (!moves.extremes(up, down, gain)) return;
     const double cost = data.cost[i];
     const ShortLabel* to = up < 0 ? own_.data() : cache.labeling(up, length_);
     const ShortLabel* from = down < 0 ? own_.data() : cache.labeling(down, length_);
     const double norm = edge_norm(up, down) + row_norm(rows, data, i, to, from);
-    const double share = shift(up, down, norm > 0.0 ? gain / (cost * norm) : 1.0);
+    const double share = moves.shift(up, down, norm > 0.0 ? gain / (cost * norm) : 1.0);
     curvature = share * share * cost * cost * norm;
     changed = true;
   }
@@ -265,20 +222,6 @@ class ChainBlock {
       }
     }
     return norm;
-  }
-
-  // The squared norm of the whole change.
-  void measure(double cost, const Labelings& cache) {
-    double sum = 0.0;
-    for (std::int64_t j = 0; j < std::ssize(proposal); ++j) {
-      const double own = proposal[j] - cache.share[j];
-      if (own == 0.0) continue;
-      sum += own * own * cache.product(j, j);
-      for (std::int64_t l = 0; l < j; ++l) {
-        sum += 2.0 * own * (proposal[l] - cache.share[l]) * cache.product(l, j);
-      }
-    }
-    curvature = std::max(cost * cost * sum, 0.0);
   }
 };
 

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "structures/cached_visit.hpp"
+#include "structures/cell_products.hpp"
 #include "structures/chain_block.hpp"
 #include "sweeps/active_set.hpp"
 #include "threads/team.hpp"
@@ -19,6 +21,8 @@ class ChainSweep {
   std::vector<Labelings> cache;
   std::vector<double> gaps;  // of each sentence when it was last visited
   double linear = 0.0;       // sum of c_i times the mean cost of the labelings
+  double gained = 0.0;       // of the dual objective in this pass
+  std::int64_t read = 0;     // rows whose scores a pass without searches has read
   TokenGram gram;
 
   explicit ChainSweep(const ChainData& data, std::int64_t batch)
@@ -27,16 +31,36 @@ class ChainSweep {
         batch_(batch),
         blocks_(static_cast<std::size_t>(batch)) {}
 
-  // Begins a pass over the sentences whose gap is above `threshold`, in random order.
-  std::int64_t begin(const ChainData& data, std::uint64_t seed, double threshold, double enough) {
+  // Begins a pass over the sentences that have a cost, in random order.
+  std::int64_t begin(const ChainData& data, std::uint64_t seed, double enough) {
     order_.clear();
     for (std::int64_t i = 0; i < data.count; ++i) {
-      if (gaps[i] > threshold && data.cost[i] > 0.0) order_.push_back(i);
+      if (data.cost[i] > 0.0) order_.push_back(i);
     }
-    shuffle(order_, seed);
-    next_ = 0;
-    enough_ = enough;
-    return std::ssize(order_);
+    return open(seed, enough);
+  }
+
+  // Begins a pass over the sentences whose labelings have products, without searches for others.
+  std::int64_t begin_cached(const ChainData& data, std::uint64_t seed, double enough) {
+    order_.clear();
+    for (std::int64_t i = 0; i < data.count; ++i) {
+      if (cache[i].with_products() && cache[i].cells.known()) order_.push_back(i);
+    }
+    return open(seed, enough);
+  }
+
+  // Goes on with such a pass for about so many rows; returns whether it is complete.
+  template <class Rows>
+  bool sweep_cached(const Rows& rows, const ChainData& data, double* weights, std::int64_t budget) {
+    const std::int64_t end = read + budget;
+    for (; next_ < std::ssize(order_) && read < end; ++next_) {
+      const std::int64_t i = order_[next_];
+      read += cache[i].cells.rows();
+      if (visit_.solve(rows, data, i, weights, cache[i], enough_)) {
+        apply(rows, data, i, visit_.moves, 0.0, false, weights);
+      }
+    }
+    return next_ == std::ssize(order_);
   }
 
   // Goes on with the pass for about so many rows; returns whether it is complete.
@@ -56,8 +80,9 @@ class ChainSweep {
       for (std::int64_t k = 0; k < count; ++k) {
         const std::int64_t i = chosen[k];
         gaps[i] = blocks_[k].gap;
-        if (blocks_[k].changed) moved |= apply(rows, data, i, blocks_[k], moved, weights);
-        cache[i].drop_unused(data.length(i));
+        if (blocks_[k].changed) {
+          moved |= apply(rows, data, i, blocks_[k].moves, blocks_[k].curvature, moved, weights);
+        }
         visited += data.length(i);
       }
       next_ += count;
@@ -67,141 +92,45 @@ class ChainSweep {
 
   double total_gap() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
-  // Remembers the shares, as the point that `extrapolate` looks back to.
-  void mark() {
-    for (Labelings& own : cache) own.before = own.share;
-  }
-
-  // Goes on along the change of the shares since the mark, `step` times as far, for the sentences
-  // [begin, end). Shares that leave the simplex are brought back, and `trial`, the weights as if
-  // none did, is corrected. The shares are kept aside until they are accepted. Returns the change
-  // of the linear part of the dual objective.
-  template <class Rows>
-  double extrapolate(const Rows& rows, const ChainData& data, double step, double* trial,
-                     std::int64_t begin, std::int64_t end) {
-    double change = 0.0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      Labelings& own = cache[i];
-      const std::int64_t count = own.count();
-      line_.resize(static_cast<std::size_t>(count));
-      double sum = 0.0;
-      bool moved = false, outside = false;
-      for (std::int64_t j = 0; j < count; ++j) {
-        const double free = own.share[j] + step * (own.share[j] - own.before[j]);
-        moved |= own.share[j] != own.before[j];
-        outside |= free < 0.0;
-        line_[j] = free;
-        own.before[j] = std::max(free, 0.0);
-        sum += own.before[j];
-      }
-      if (!moved) continue;
-      if (sum > 1.0) {
-        outside = true;
-        for (double& share : own.before) share /= sum;
-      }
-      change += collect(data, i, own.share, own.before);
-      if (!outside) continue;
-      collect(data, i, line_, own.before);
-      add_change(rows, data, i, 1.0, trial);
-    }
-    return change;
-  }
-  void accept(double change) {
-    for (Labelings& own : cache) own.share = own.before;
-    linear += change;
-  }
-
  private:
+  std::int64_t open(std::uint64_t seed, double enough) {
+    shuffle(order_, seed);
+    next_ = 0;
+    enough_ = enough;
+    gained = 0.0;
+    read = 0;
+    return std::ssize(order_);
+  }
+
   std::int64_t batch_, next_ = 0;
   double enough_ = 0.0;
-  std::vector<std::int64_t> order_, touched_;
+  std::vector<std::int64_t> order_;
   std::vector<ChainBlock> blocks_;
-  std::vector<double> change_, edge_change_, zeros_, line_;
+  CellChange change_;
+  CachedVisit visit_;
 
   // Moves the shares of a sentence towards those proposed, as far as the dual objective grows.
   template <class Rows>
-  bool apply(const Rows& rows, const ChainData& data, std::int64_t i, const ChainBlock& block,
-             bool stale, double* weights) {
-    const std::int64_t stride = data.stride(), first = data.first[i];
+  bool apply(const Rows& rows, const ChainData& data, std::int64_t i, const ShareMoves& moves,
+             double curvature, bool stale, double* weights) {
     Labelings& own = cache[i];
-    const double mistakes = collect(data, i, own.share, block.proposal);
+    change_.collect(data, i, own.cells, own.share, moves.share);
     double step = 1.0;
     if (stale) {
-      double slope = mistakes;
-      line_.resize(static_cast<std::size_t>(stride));
-      zeros_.assign(static_cast<std::size_t>(stride), 0.0);
-      for (const std::int64_t t : touched_) {
-        class_scores(rows, first + t, weights, stride, zeros_.data(), line_.data());
-        slope -= dot_of_fours(line_.data(), change_.data() + t * stride, stride);
-      }
-      slope -= dot_of_fours(data.edges(weights), edge_change_.data(), data.lines() * stride);
+      const double slope = change_.slope(rows, data, i, own.cells, weights);
       if (!(slope > 0.0)) return false;
-      step = slope < block.curvature ? slope / block.curvature : 1.0;
+      step = slope < curvature ? slope / curvature : 1.0;
+      gained += step * (slope - 0.5 * step * curvature);
+    } else {
+      gained += moves.gained;
     }
     for (std::int64_t j = 0; j < own.count(); ++j) {
-      const double moved = own.share[j] + step * (block.proposal[j] - own.share[j]);
-      own.share[j] = step == 1.0 ? block.proposal[j] : std::max(moved, 0.0);
+      const double moved = own.share[j] + step * (moves.share[j] - own.share[j]);
+      own.share[j] = step == 1.0 ? moves.share[j] : std::max(moved, 0.0);
     }
-    linear += step * mistakes;
-    add_change(rows, data, i, step, weights);
+    linear += step * change_.mistakes;
+    change_.add(rows, data, i, own.cells, step, weights);
     return true;
-  }
-
-  template <class Rows>
-  void add_change(const Rows& rows, const ChainData& data, std::int64_t i, double step,
-                  double* weights) {
-    const std::int64_t stride = data.stride();
-    for (const std::int64_t t : touched_) {
-      double* change = change_.data() + t * stride;
-      for (std::int64_t a = 0; a < stride; ++a) change[a] *= step;
-      class_axpy(rows, data.first[i] + t, change, weights, stride);
-    }
-    double* edges = data.edges(weights);
-    for (std::int64_t e = 0; e < data.lines() * stride; ++e) edges[e] += step * edge_change_[e];
-  }
-
-  // Collects the change of the weights as shares go from one vector to another: a line of classes
-  // for each row whose labels change share, and the lines of transitions. Returns the change of c_i
-  // times the mean cost.
-  double collect(const ChainData& data, std::int64_t i, const std::vector<double>& from,
-                 const std::vector<double>& to) {
-    const std::int64_t length = data.length(i), stride = data.stride(), k = data.classes;
-    const Labelings& own = cache[i];
-    const std::int32_t* right = data.labels(i);
-    change_.assign(static_cast<std::size_t>(length * stride), 0.0);
-    edge_change_.assign(static_cast<std::size_t>(data.lines() * stride), 0.0);
-    double mistakes = 0.0;
-    for (std::int64_t j = 0; j < own.count(); ++j) {
-      const double amount = data.cost[i] * (to[j] - from[j]);
-      if (amount == 0.0) continue;
-      const ShortLabel* y = own.labeling(j, length);
-      for (std::int64_t t = 0; t < length; ++t) {
-        const bool wrong = y[t] != right[t];
-        if (wrong) {
-          change_[t * stride + right[t]] += amount;
-          change_[t * stride + y[t]] -= amount;
-          mistakes += amount * data.mistake[right[t] * stride + y[t]];
-        }
-        if (t > 0 && (wrong || y[t - 1] != right[t - 1])) {
-          edge_change_[right[t - 1] * stride + right[t]] += amount;
-          edge_change_[y[t - 1] * stride + y[t]] -= amount;
-        }
-      }
-      if (data.boundaries) {
-        edge_change_[k * stride + right[0]] += amount;
-        edge_change_[k * stride + y[0]] -= amount;
-        edge_change_[(k + 1) * stride + right[length - 1]] += amount;
-        edge_change_[(k + 1) * stride + y[length - 1]] -= amount;
-      }
-    }
-    touched_.clear();
-    for (std::int64_t t = 0; t < length; ++t) {
-      const double* change = change_.data() + t * stride;
-      if (std::any_of(change, change + stride, [](double c) { return c != 0.0; })) {
-        touched_.push_back(t);
-      }
-    }
-    return mistakes;
   }
 };
 

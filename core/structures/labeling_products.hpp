@@ -48,23 +48,41 @@ struct Difference {
   }
 };
 
-// psi(y) . psi(z), with the products of the rows.
-inline double labeling_product(const float* gram, std::int64_t length, const ShortLabel* own,
-                               const Difference& a, const ShortLabel* y, const Difference& b,
-                               const ShortLabel* z) {
-  double sum = 0.0;
-  for (const std::int32_t s : a.rows) {
-    const float* line = gram + s * length;
-    for (const std::int32_t t : b.rows) {
-      const int sign = (own[s] == own[t]) - (own[s] == z[t]) - (y[s] == own[t]) + (y[s] == z[t]);
-      sum += sign * static_cast<double>(line[t]);
+// Products of one labeling with others, with the products of the rows.
+class LabelingProducts {
+ public:
+  // Begins with psi(y), which differs by `from`.
+  void open(const ChainData& data, const Difference& from, const ShortLabel* y) {
+    counts_.resize(static_cast<std::size_t>(data.lines() * data.stride()));
+    from_ = &from;
+    y_ = y;
+    for (const EdgeChange& e : from.edges) counts_[e.cell] += e.sign;
+  }
+  void close() {
+    for (const EdgeChange& e : from_->edges) counts_[e.cell] = 0;
+  }
+
+  // psi(y) . psi(z)
+  double with(const float* gram, std::int64_t length, const ShortLabel* own, const Difference& to,
+              const ShortLabel* z) const {
+    double sum = 0.0;
+    for (const std::int32_t s : from_->rows) {
+      const float* line = gram + s * length;
+      for (const std::int32_t t : to.rows) {
+        const int sign =
+            (own[s] == own[t]) - (own[s] == z[t]) - (y_[s] == own[t]) + (y_[s] == z[t]);
+        sum += sign * static_cast<double>(line[t]);
+      }
     }
+    std::int64_t edges = 0;
+    for (const EdgeChange& e : to.edges) edges += e.sign * counts_[e.cell];
+    return sum + static_cast<double>(edges);
   }
-  std::int64_t edges = 0;
-  for (const EdgeChange& e : a.edges) {
-    for (const EdgeChange& f : b.edges) edges += e.cell == f.cell ? e.sign * f.sign : 0;
-  }
-  return sum + static_cast<double>(edges);
-}
+
+ private:
+  std::vector<std::int32_t> counts_;  // of each transition in psi(y)
+  const Difference* from_ = nullptr;
+  const ShortLabel* y_ = nullptr;
+};
 
 }  // namespace widemargin

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.data.validation import check_consistent
 
@@ -117,7 +118,7 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
         lengths[place] = size
         if size == 0:
             continue
-        matrix = _checked(part)
+        matrix = part if _is_plain(part) else _checked(part)
         _check_width(matrix.shape[1], features, f"sequence {place}")
         features = matrix.shape[1]
         matrices.append(matrix)
@@ -126,8 +127,19 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
     if any(sp.issparse(matrix) for matrix in matrices):
         X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     else:
-        X = np.vstack(matrices)
+        X = _compact(_checked(np.vstack(matrices)))
     return Sequences(as_rows_array(X), lengths)
+
+
+def _is_plain(part: Any) -> bool:
+    """Whether the check of a sequence can wait until all are joined: a check costs 0.1 ms."""
+    return isinstance(part, np.ndarray) and part.ndim == 2 and part.dtype.kind in "fiu"
+
+
+def _compact(X: NDArray[Any]) -> Any:
+    """Return joined rows as CSR if most values are zero, so that products with them cost less."""
+    sparse = MACHINE.class_multiply * np.count_nonzero(X)
+    return sp.csr_matrix(X) if sparse < MACHINE.tiled_class_multiply * X.size else X
 
 
 def _checked(X: Any) -> Any:

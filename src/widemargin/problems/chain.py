@@ -91,8 +91,16 @@ class ChainProblem(OnRows):
     @property
     def pass_work(self) -> float:
         """Price the scores of all rows and the best labeling of every sentence."""
-        steps = self.rows.count * self.classes * self.stride * MACHINE.tile_multiply
-        return self.rows.size.class_product(self.stride) + steps
+        return self.rows.size.class_product(self.stride) + self._search_work
+
+    @property
+    def visit_work(self) -> float:
+        """Price visits to all sentences, which also change the weights of their rows."""
+        return self.rows.size.block_sweep(self.stride) + self._search_work
+
+    @property
+    def _search_work(self) -> float:
+        return self.rows.count * self.classes * self.stride * MACHINE.tile_multiply
 
     def pieces(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
         """Yield ranges of sentences short enough for a compiled call, a checkpoint after each."""

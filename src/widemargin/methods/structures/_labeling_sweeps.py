@@ -83,10 +83,10 @@ class LabelingSweeps:
         }
 
     @staticmethod
-    def visit(state: LabelingState, chosen: int, sweep: Callable[[int], bool]) -> float:
-        """Finish a pass over `chosen` sentences that has begun; return its price."""
+    def visit(state: LabelingState, chosen: int, sweep: Callable[[int], bool]) -> None:
+        """Finish a pass over `chosen` sentences that has begun."""
         problem = state.problem
-        work = 2.0 * problem.pass_work
+        work = problem.visit_work
         budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
         while not sweep(budget):
             problem.rows.checkpoint()
@@ -95,4 +95,3 @@ class LabelingSweeps:
         problem.meter.add(MACHINE.sweep_call + share * work)
         state.passes += share
         state.active = chosen
-        return share * work

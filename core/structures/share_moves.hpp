@@ -1,0 +1,110 @@
+// Moves of shares between the labelings of one sentence that are kept.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "structures/labelings.hpp"
+
+namespace widemargin {
+
+// Moves that gain less than this times the gap are left: all other sentences change the scores
+// before the next visit.
+constexpr double least_gain = 0.1;
+
+struct ShareMoves {
+  std::vector<double> share;  // as proposed, for each labeling that is kept
+  std::vector<double> value;  // what its score, costs included, is above that of the own labeling
+  double rest = 1.0;          // the share of the sentence's own labeling
+  double gained = 0.0;        // of the dual objective
+
+  void open(const Labelings& cache) {
+    share = cache.share;
+    value.resize(share.size());
+    double sum = 0.0;
+    for (const double each : share) sum += each;
+    rest = std::max(0.0, 1.0 - sum);
+    gained = 0.0;
+  }
+
+  double mean() const {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < value.size(); ++j) sum += share[j] * value[j];
+    return sum;
+  }
+
+  // The labelings that gain most and least from a larger share; -1 is the sentence's own.
+  bool extremes(std::int64_t& up, std::int64_t& down, double& gain) const {
+    up = -1;
+    down = -1;
+    double high = 0.0, low = rest > 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+    for (std::int64_t j = 0; j < std::ssize(value); ++j) {
+      if (value[j] > high) {
+        high = value[j];
+        up = j;
+      }
+      if (share[j] > 0.0 && value[j] < low) {
+        low = value[j];
+        down = j;
+      }
+    }
+    gain = high - low;
+    return up != down && gain > 0.0;
+  }
+
+  // Moves the share that is best, or all that there is; returns it.
+  double shift(std::int64_t up, std::int64_t down, double wanted) {
+    double& source = down >= 0 ? share[down] : rest;
+    double& target = up >= 0 ? share[up] : rest;
+    const double moved = std::min(wanted, source);
+    target += moved;
+    source = wanted >= source ? 0.0 : source - moved;
+    return moved;
+  }
+
+  // Moves share from the worst labeling to the best one; false if that gains too little.
+  bool move(double cost, const Labelings& cache, double least) {
+    std::int64_t up = -1, down = -1;
+    double gain = 0.0;
+    if (!extremes(up, down, gain) || !(cost * gain > least)) return false;
+    const std::int64_t count = std::ssize(value);
+    const double* with_up = up >= 0 ? cache.line(up) : nullptr;
+    const double* with_down = down >= 0 ? cache.line(down) : nullptr;
+    double norm = 0.0;
+    if (up >= 0) norm += with_up[up];
+    if (down >= 0) norm += with_down[down];
+    if (up >= 0 && down >= 0) norm -= 2.0 * with_up[down];
+    const double moved = shift(up, down, norm > 0.0 ? gain / (cost * norm) : 1.0);
+    const double amount = cost * moved;
+    for (std::int64_t j = 0; up >= 0 && j < count; ++j) value[j] -= amount * with_up[j];
+    for (std::int64_t j = 0; down >= 0 && j < count; ++j) value[j] += amount * with_down[j];
+    gained += amount * (gain - 0.5 * amount * norm);
+    return true;
+  }
+
+  // Moves while one gains more than `least`; returns whether any did.
+  bool settle(double cost, const Labelings& cache, double least) {
+    const std::int64_t most = 4 * cache.count() + 4;
+    std::int64_t made = 0;
+    while (made < most && move(cost, cache, least)) ++made;
+    return made > 0;
+  }
+
+  // The squared norm of the change of the weights.
+  double curvature(double cost, const Labelings& cache) const {
+    double sum = 0.0;
+    for (std::int64_t j = 0; j < std::ssize(share); ++j) {
+      const double own = share[j] - cache.share[j];
+      if (own == 0.0) continue;
+      const double* line = cache.line(j);
+      double product = 0.5 * own * line[j];
+      for (std::int64_t l = 0; l < j; ++l) product += (share[l] - cache.share[l]) * line[l];
+      sum += 2.0 * own * product;
+    }
+    return std::max(cost * cost * sum, 0.0);
+  }
+};
+
+}  // namespace widemargin
