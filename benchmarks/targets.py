@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 TARGETS, REPEATS = (1e-3, 1e-6), 5
+LONGEST = 30.0
+"""CPU seconds that a solver may spend on a cell before it gives up."""
+
 Fit = Callable[[float], Any]
 
 
@@ -20,11 +23,12 @@ def seconds_to(fits: Mapping[str, Fit], excess: Callable[[Any], float]) -> dict[
 
     Every solver is run at falling tolerances until its weights are that close to the optimum:
     `excess` returns (P − P*) / |P*| of weights. What reached a target is run again, the solvers in
-    turn, and the fastest run counts.
+    turn, and the fastest run counts. A solver gives up after `LONGEST` seconds in all.
     """
     found = {name: [math.inf] * len(TARGETS) for name in fits}
     levels: dict[tuple[str, float], list[int]] = {}
     for name, fit in fits.items():
+        spent = 0.0
         for level in 10.0 ** -np.arange(0.0, 9.5, 0.5):
             seconds, w = _timed(fit, float(level))
             reached = excess(w)
@@ -32,7 +36,8 @@ def seconds_to(fits: Mapping[str, Fit], excess: Callable[[Any], float]) -> dict[
                 if reached <= target and found[name][place] == math.inf:
                     found[name][place] = seconds
                     levels.setdefault((name, float(level)), []).append(place)
-            if found[name][-1] < math.inf or seconds > 20.0:
+            spent += seconds
+            if found[name][-1] < math.inf or spent > LONGEST:
                 break
     for _ in range(REPEATS - 1):
         for (name, level), places in levels.items():
@@ -91,15 +96,15 @@ class Table:
     def summary(self) -> str:
         """Return the geometric mean of the ratios, the least, and how many are low.
 
-        Where no rival reached the target the ratio is infinite: it counts as the largest finite.
+        Cells whose target no rival reached have no ratio, and are counted apart.
         """
-        found = [float(row["ratio"]) for row in self.rows if row["widemargin"] != "inf"]
-        missed = len(self.rows) - len(found)
-        most = max((ratio for ratio in found if math.isfinite(ratio)), default=1.0)
-        found = [min(ratio, most) for ratio in found]
+        reached = [float(row["ratio"]) for row in self.rows if row["widemargin"] != "inf"]
+        found = [ratio for ratio in reached if math.isfinite(ratio)]
+        missed, alone = len(self.rows) - len(reached), len(reached) - len(found)
         mean = math.exp(sum(math.log(ratio) for ratio in found) / max(1, len(found)))
-        low = sum(ratio < 0.8 for ratio in found)
+        low, least = sum(ratio < 0.8 for ratio in found), min(found, default=1.0)
         return (
-            f"{len(found)} cells: geometric mean {mean:.2f}x, least {min(found):.2f}x, "
-            f"{low} below 0.8x; {missed} where widemargin missed the target"
+            f"{len(found)} cells: geometric mean {mean:.2f}x, least {least:.2f}x, "
+            f"{low} below 0.8x; {alone} more that no rival reached in time; {missed} where "
+            "widemargin missed the target"
         )

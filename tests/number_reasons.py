@@ -27,6 +27,8 @@ REASONS: dict[str, dict[str, str]] = {
             "_MORE",
             "_INNER_STEPS",
             "_INNER",
+            "_SAMPLE",
+            "_SAMPLE_STEPS",
             "_SUFFICIENT",
             "_HALVINGS",
             "_BLIND",

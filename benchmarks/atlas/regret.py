@@ -126,9 +126,17 @@ class Race:
         self.fits: dict[str, Fit] = {}
         self.tried: dict[str, float] = {}
 
+    def solvers(self) -> tuple[str, ...]:
+        """Name the solvers that `auto` is set beside."""
+        return solvers(self.cell)
+
+    def model(self, solver: str) -> Any:
+        """Make the estimator of the cell."""
+        return estimator(self.cell, solver)
+
     def fit(self, solver: str) -> Fit:
         """Fit once, in this process."""
-        model = estimator(self.cell, solver)
+        model = self.model(solver)
         return outcome(solver, timed(lambda: model.fit(self.X, self.y))[0], model)
 
     def twice(self, solver: str) -> Iterator[Fit]:
@@ -162,7 +170,7 @@ class Race:
 
     def search(self) -> None:
         """Find the best named solver, and give auto the time to lose by a wide margin."""
-        order = (AUTO, *solvers(self.cell))
+        order = (AUTO, *self.solvers())
         for limit in (SHORT_LIMIT, self.long_limit):
             for solver in order:
                 self.attempt(solver, min(limit, HOPELESS * self.best + 0.05))
@@ -213,7 +221,11 @@ class Race:
 def measure(cell: Cell, X: Any, y: Any, **options: Any) -> dict[str, Any]:
     """Race the solvers on a cell; the row of the table. Options are those of `Race`."""
     warm_up()
-    race = Race(cell, X, y, **options)
+    return result(Race(cell, X, y, **options))
+
+
+def result(race: Race) -> dict[str, Any]:
+    """Run a race; the row of the table."""
     race.search()
     race.turns()
     auto = race.fits[AUTO]

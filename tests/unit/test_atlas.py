@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import itertools
 import math
 import time
 from collections import Counter
@@ -12,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks.atlas import peers, regret, report, rivals
+from benchmarks.atlas import kinds, peers, regret, report, rivals
 from benchmarks.atlas.children import Child, DiedError, OutOfTimeError
 from benchmarks.atlas.data import generate
 from benchmarks.atlas.design import (
@@ -209,3 +210,15 @@ def test_the_report_counts_long_cells_only():
     text = "\n".join(report.against(faster, rows, "before"))
     assert "2 cells in common: auto is 2.00 times as fast" in text
     assert "regret was 2.000 and is 1.414" in text
+
+
+def test_other_kinds_take_turns_and_all_their_solvers_fit():
+    first = list(itertools.islice(kinds.cells(3), len(kinds.KINDS)))
+    assert [which.kind for which in first] == list(kinds.KINDS)
+    assert first == list(itertools.islice(kinds.cells(3), len(kinds.KINDS)))
+    kinds.warm_up()
+    row = {"regret": 2.0, "auto_status": "converged", "best": "newton"}
+    rows = [{"kind": kind, **row} for kind in kinds.KINDS]
+    assert f"all: {len(rows)} cells, mean regret 2.00 (geometric 2.00), worst 2.00" in (
+        kinds.summary([*rows, {"kind": "one class", "regret": math.nan, "auto_status": "over"}])
+    )

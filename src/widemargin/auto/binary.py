@@ -17,6 +17,8 @@ class BinaryPolicy(Contest[BinaryShape]):
 
     sweeps = "dual_cd"
     last_digits = ("interior_point",)
+    sees_order = True
+    """Whether the digits beyond the tolerance depend on the order of the rows."""
 
     def shape_of(self, problem: BinaryProblem, tol: float, warm: bool) -> BinaryShape:
         """Read the counts off a problem."""
@@ -51,6 +53,7 @@ class BinaryPolicy(Contest[BinaryShape]):
             return self._following(shape, offers, follows)
         size = shape.size
         few = size.values <= MACHINE.tiny_problem and size.rows < 8 * size.weights
+        few = few and self.sees_order
         few = few and min(size.rows, size.weights) <= MACHINE.small_weights
         best = _for_digits(shape, offers) if few and not shape.smooth else self.begins(shape)
         if best is None:

@@ -73,13 +73,17 @@ class SparsePolicy:
 
 
 def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
-    """Whether the method at work has spent what the other is predicted to take in all."""
+    """Whether the method at work has spent, or is about to, what the other takes in all.
+
+    A working set that has grown may make a single step cost that much.
+    """
     leg = legs[-1]
     columns = leg.active or shape.first
     if leg.method == MATRIX and columns > MACHINE.largest_factorised:
         return True
     other = SWEEPS if leg.method == MATRIX else MATRIX
-    return leg.work > 2.0 ** len(legs) * shape.classes * price(other, shape.size, columns)
+    spent = max(leg.work, shape.classes * price(leg.method, shape.size, columns))
+    return spent > 2.0 ** len(legs) * shape.classes * price(other, shape.size, columns)
 
 
 def price(method: str, size: Size, columns: int) -> float:
@@ -92,4 +96,4 @@ def price(method: str, size: Size, columns: int) -> float:
         step = part.gram() + factor(columns) + sweeps
     else:
         step = MACHINE.column_sweeps * (part.product(3.0) + MACHINE.sweep_call)
-    return MACHINE.newton_steps * (step + beside + MACHINE.step)
+    return MACHINE.column_steps * (step + beside + MACHINE.step)

@@ -87,6 +87,11 @@ class SparseProblem(OfMargins, OnRows):
         cost *= self.cost.sum() / cost.sum()
         return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
 
+    def represents(self, subset: NDArray[np.int64]) -> bool:
+        """Whether both classes are among some examples."""
+        signs = self.y[subset]
+        return bool((signs > 0).any() and (signs < 0).any())
+
     def penalty(self, w: Vector) -> float:
         """Return ρ‖w‖₁ + ½(1 − ρ)‖w‖²."""
         return self.l1_ratio * float(np.abs(w).sum()) + 0.5 * self.ridge * float(w @ w)

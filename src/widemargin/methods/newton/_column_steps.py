@@ -13,6 +13,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Model, Penalty, by_columns, by_matrix
+from widemargin.methods.newton._samples import SAMPLE_ERROR, spread_sample
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
@@ -38,6 +39,9 @@ _MORE = 1.1
 _INNER_STEPS = 8
 """Steps on one working set before the columns outside are looked at."""
 
+_SAMPLE, _SAMPLE_STEPS = 8, 20
+"""The sample that goes before all rows has one in so many; steps on it at most."""
+
 _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
 
@@ -57,6 +61,8 @@ class ColumnState(State):
     v: Vector
     total: float
     columns: Columns | None = None
+    sampled: bool = True
+    """Whether a sample has been used, or is of no use."""
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
@@ -106,14 +112,22 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
+            sampled=warm is not None,
         )
         self._look(state)
         self._look_at_all(state)
         return state
 
     def advance(self, state: ColumnState) -> None:
-        """Grow the working set, take steps on it, and look at all columns again."""
+        """Grow the working set, take steps on it, and look at all columns again.
+
+        The first time, a sample of the rows leads near the solution if rows are many.
+        """
         problem = state.problem
+        if not state.sampled:
+            self._begin_on_sample(state)
+            if state.expected_gap <= state.settings.tol:
+                return
         worst = self._grow(state)
         columns = state.columns
         assert columns is not None
@@ -139,6 +153,31 @@ class ColumnNewton(ABC):
                 state.columns = Columns.of(problem.rows, np.arange(problem.rows.weights))
             return
         self._look_at_all(state)
+
+    def _begin_on_sample(self, state: ColumnState) -> None:
+        """Take the weights that a sample of the rows gives, if they are better."""
+        state.sampled = True
+        problem, rows = state.problem, state.problem.rows
+        size = rows.count // _SAMPLE
+        if size < MACHINE.least_sample or rows.count < MACHINE.rows_of_samples * rows.weights:
+            return
+        sample = spread_sample(problem, size, np.random.default_rng(state.settings.seed))
+        if sample is None:
+            return
+        part = self.start(problem.subproblem(sample), state.point, state.settings)
+        for _ in range(_SAMPLE_STEPS):
+            error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w)) / size
+            if part.finished or part.expected_gap <= max(error, state.settings.tol):
+                break
+            self.advance(part)
+        before = state.total + state.penalty.of(state.w)
+        scores = rows.scores(part.w)
+        after = problem.loss.total(problem.y, problem.cost, scores, part.b)
+        state.passes += part.passes / _SAMPLE + 1.0
+        if after + state.penalty.of(part.w) < before:
+            state.w, state.b, state.scores = part.w, part.b, scores
+            self._look(state)
+            self._look_at_all(state)
 
     def _grow(self, state: ColumnState) -> float:
         """Choose the working set; return the largest violation of all columns."""
