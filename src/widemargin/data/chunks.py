@@ -21,7 +21,7 @@ from widemargin.data.tables import Columns
 TEXT_BYTES = 2**25
 """Of LIBSVM text parsed at once."""
 
-CHUNK_BYTES = 2**24
+CHUNK_BYTES = 2**25
 """Of an array or table taken at once."""
 
 

@@ -99,6 +99,12 @@ def _arrow_values(column: Any, name: str, path: PathLike) -> NDArray[Any]:
     return values
 
 
+def _bytes_of_row(arrow: Any, schema: Any) -> int:
+    """Return about how many bytes the values of a row take up."""
+    bits = [kind.bit_width if arrow.types.is_primitive(kind) else 64 for kind in schema.types]
+    return max(8, sum(bits) // 8)
+
+
 def iter_parquet(
     path: PathLike, columns: Columns, most_bytes: int
 ) -> Iterator[tuple[float, Table]]:
@@ -111,7 +117,7 @@ def iter_parquet(
             count = file.metadata.num_rows
             if count == 0:
                 fail(path, "there are no examples in the file")
-            rows = max(1, most_bytes // max(8, 8 * file.metadata.num_columns))
+            rows = max(1, most_bytes // _bytes_of_row(arrow, file.schema_arrow))
             done = 0
             for batch in file.iter_batches(batch_size=rows):
                 done += batch.num_rows
