@@ -13,34 +13,43 @@
 
 #include "kernels/gram.hpp"
 #include "kernels/products.hpp"
+#include "kernels/vectors.hpp"
 #include "losses/proximal_hinge.hpp"
 #include "losses/sums.hpp"
 #include "sweeps/newton_products.hpp"
 
 namespace widemargin {
 
+// a.b of vectors of any length.
+inline double short_dot(const double* a, const double* b, std::int64_t length) {
+  const std::int64_t whole = length - length % vector_length;
+  double sum = whole > 0 ? dot_of_fours(a, b, whole) : 0.0;
+  for (std::int64_t e = whole; e < length; ++e) sum += a[e] * b[e];
+  return sum;
+}
+
 // Solves A x = right for a small positive definite matrix (row major, destroyed); false if it is
 // not positive definite.
 inline bool solve_small(std::vector<double>& a, std::vector<double>& right, std::int64_t side) {
   for (std::int64_t j = 0; j < side; ++j) {
-    double pivot = a[j * side + j];
-    for (std::int64_t k = 0; k < j; ++k) pivot -= a[j * side + k] * a[j * side + k];
+    double* line = a.data() + j * side;
+    const double pivot = line[j] - short_dot(line, line, j);
     if (!(pivot > 0.0)) return false;
     const double root = std::sqrt(pivot);
-    a[j * side + j] = root;
+    line[j] = root;
     for (std::int64_t i = j + 1; i < side; ++i) {
-      double sum = a[i * side + j];
-      for (std::int64_t k = 0; k < j; ++k) sum -= a[i * side + k] * a[j * side + k];
-      a[i * side + j] = sum / root;
+      double* other = a.data() + i * side;
+      other[j] = (other[j] - short_dot(other, line, j)) / root;
     }
   }
   for (std::int64_t i = 0; i < side; ++i) {
-    for (std::int64_t k = 0; k < i; ++k) right[i] -= a[i * side + k] * right[k];
-    right[i] /= a[i * side + i];
+    const double* line = a.data() + i * side;
+    right[i] = (right[i] - short_dot(line, right.data(), i)) / line[i];
   }
   for (std::int64_t i = side - 1; i >= 0; --i) {
-    for (std::int64_t k = i + 1; k < side; ++k) right[i] -= a[k * side + i] * right[k];
-    right[i] /= a[i * side + i];
+    const double* line = a.data() + i * side;
+    right[i] /= line[i];
+    for (std::int64_t k = 0; k < i; ++k) right[k] -= line[k] * right[i];
   }
   return true;
 }

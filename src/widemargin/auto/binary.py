@@ -54,7 +54,7 @@ class BinaryPolicy(Contest[BinaryShape]):
         size = shape.size
         few = size.values <= MACHINE.tiny_problem and size.rows < 8 * size.weights
         few = few and self.sees_order
-        few = few and min(size.rows, size.weights) <= MACHINE.small_weights
+        few = few and min(size.rows, size.weights) ** 2 <= MACHINE.tiny_problem
         best = _for_digits(shape, offers) if few and not shape.smooth else self.begins(shape)
         if best is None:
             return self.swept(cause.SWEEPS_TELL)

@@ -345,7 +345,7 @@ class Machine:
     blas_density: float = 0.22
     blas_rows: int = 256
     tile_density: float = 0.33
-    small_weights: int = 64
+    small_weights: int = 128
     small_values: int = 40_000
     small_call: float = 0.25
     formed_products: float = 4.0
