@@ -29,6 +29,7 @@ REASONS: dict[str, dict[str, str]] = {
             "_INNER",
             "_SAMPLE",
             "_SAMPLE_STEPS",
+            "_TAKEN_OUT",
             "_SUFFICIENT",
             "_HALVINGS",
             "_BLIND",

@@ -161,7 +161,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
                 f"{geometric:.2f}), worst {max(found):.2f}"
             )
     short = sum(row["auto_status"] != "converged" for row in rows)
-    nobody = sum("best" not in row for row in rows)
+    nobody = sum(not row.get("best") for row in rows)
     return "\n".join(
         [*lines, f"auto missed the tolerance in {short} cells, every named solver in {nobody}"]
     )

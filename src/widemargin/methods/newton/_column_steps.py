@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
+from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Model, Penalty, by_columns, by_matrix
 from widemargin.methods.newton._samples import SAMPLE_ERROR, spread_sample
@@ -41,6 +42,9 @@ _INNER_STEPS = 8
 
 _SAMPLE, _SAMPLE_STEPS = 8, 20
 """The sample that goes before all rows has one in so many; steps on it at most."""
+
+_TAKEN_OUT = 4.0
+"""Products that taking columns out costs: two to count and copy them, two for what follows."""
 
 _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
@@ -200,7 +204,7 @@ class ColumnNewton(ABC):
             violations_or_support[old.places] = np.maximum(
                 violations_or_support[old.places], np.finfo(float).tiny
             )
-        if 4 * wanted >= state.w.size:
+        if self._takes_all(state.problem.rows.size, wanted):
             places = np.arange(state.w.size)
         else:
             places = np.argpartition(-violations_or_support, wanted)[:wanted]
@@ -211,6 +215,10 @@ class ColumnNewton(ABC):
         state.active = places.size
         state.passes += 1.0
         return float(violations.max(initial=0.0))
+
+    def _takes_all(self, size: Size, wanted: int) -> bool:
+        """Whether to work on all columns, though so many would do: taking them out has a price."""
+        return 4 * wanted >= size.weights
 
     def _step(self, state: ColumnState, columns: Columns, inside: Vector, wanted: float) -> bool:
         """Take one step on the working set; return whether it lowered the objective."""
@@ -285,6 +293,12 @@ class ColumnNewton(ABC):
 
 class ByMatrix(ColumnNewton):
     """Models are minimised with the Gram matrix of the working set."""
+
+    def _takes_all(self, size: Size, wanted: int) -> bool:
+        """The same where the matrix of all columns costs little: it grows with their square."""
+        part = Size(size.rows, wanted, size.values * wanted // size.weights)
+        dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
+        return super()._takes_all(size, wanted) and (2 * wanted >= size.weights or not dear)
 
     def minimise(
         self, state: ColumnState, model: Model, wanted: float
