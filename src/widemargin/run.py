@@ -300,6 +300,7 @@ def run(
         status = this.finish(this.loop(warm, judge_start), warm)
     point = this.best.point
     assert point is not None
+    this.state = this.paused = None  # their memory is free, whoever still refers to the run
     return Solution(
         point.w,
         point.b,

@@ -42,6 +42,19 @@ def test_dictionaries_and_empty_sequences() -> None:
     )
 
 
+def test_an_iterator_over_dictionaries() -> None:
+    sentences = [[{"word": "a"}, {"word": "b", "x": 2.0}], [], [{"word": "b"}]]
+    labels = [["A", "B"], [], ["B"]]
+    whole = SequenceSVC().fit(sentences, labels)
+    read = SequenceSVC().fit(iter(sentences), labels)
+    np.testing.assert_array_equal(whole.coef_, read.coef_)
+    assert list(read.feature_names_) == ["word=a", "word=b", "x"]
+    found = read.predict(sentence for sentence in sentences)
+    assert [list(each) for each in found] == labels
+    with pytest.raises(ValueError, match="lists of feature dictionaries"):
+        SequenceSVC().fit(iter([np.eye(2)]), [["A", "B"]])
+
+
 def test_scores_and_unseen_labels() -> None:
     model = SequenceSVC().fit(X, Y)
     assert model.coef_.shape == model.transition_.shape == (3, 3)

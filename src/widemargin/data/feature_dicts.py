@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,21 +29,24 @@ def _items(token: Any) -> Iterator[tuple[str, float]]:
 
 
 def sequences_of_dicts(
-    X: Sequence[Any], known: dict[str, int] | None
+    X: Iterable[Any], known: dict[str, int] | None
 ) -> tuple[Sequences, list[str]]:
     """Return the sentences as one matrix, and the names of its columns.
 
     Parameters
     ----------
-    X : sequence of sequences of dict
+    X : iterable of sequences of dict
+        Each sentence is looked at once and not kept.
     known : dict, or None
         The columns of a fitted model, whose unknown features are left out; None to make them.
     """
     columns: dict[str, int] = {} if known is None else known
-    values, places, pointers = array("d"), array("q"), array("q", [0])
-    lengths = np.zeros(len(X), dtype=np.int64)
-    for place, sentence in enumerate(X):
-        lengths[place] = len(sentence)
+    values, places, pointers = array("d"), array("i"), array("q", [0])
+    lengths = array("q")
+    for sentence in X:
+        if sp.issparse(sentence) or isinstance(sentence, np.ndarray):
+            raise ValueError("an iterator must yield lists of feature dictionaries, not matrices")
+        lengths.append(len(sentence))
         for token in sentence:
             for name, value in _items(token):
                 column = (
@@ -56,11 +59,11 @@ def sequences_of_dicts(
     narrow = np.int32 if len(values) < 2**31 else np.int64
     matrix = sp.csr_matrix(
         (
-            np.array(values),
-            np.array(places, dtype=narrow),
+            np.frombuffer(values),
+            np.frombuffer(places, dtype=np.intc).astype(narrow, copy=False),
             np.array(pointers, dtype=narrow),
         ),
         shape=(len(pointers) - 1, max(1, len(columns))),
     )
     matrix.sum_duplicates()
-    return Sequences(matrix, lengths), list(columns)
+    return Sequences(matrix, np.array(lengths, dtype=np.int64)), list(columns)

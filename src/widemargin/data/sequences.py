@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,12 @@ class Sequences:
 
 
 def are_feature_dicts(X: Any) -> bool:
-    """Whether X is a list of lists of feature dictionaries, as sklearn-crfsuite takes them."""
+    """Whether X is a list of lists of feature dictionaries, as sklearn-crfsuite takes them.
+
+    An iterator has to be one over such lists: it cannot be looked at twice.
+    """
+    if isinstance(X, Iterator):
+        return True
     if not isinstance(X, list | tuple):
         return False
     for sentence in X:

@@ -58,7 +58,8 @@ class SequenceClassifier(CertifiedClassifier):
         ----------
         X : list of arrays or sparse matrices of shape (length, n_features)
             Or one matrix of all rows together with `lengths`, or a list of lists of feature
-            dictionaries.
+            dictionaries. An iterator over such lists is read once, and its dictionaries are not
+            kept.
         y : list of lists of labels
             Or one flat array with a label for each row.
         sample_weight : array-like of shape (n_sequences,), optional
