@@ -6,8 +6,8 @@ counts. The optimum is bounded from above by the certificate of a tight fit of w
 neither side can be favoured by a wrong reference. SVC's climb is kept in
 results/kernel_rivals.csv and not repeated. Times are CPU seconds; where SVC takes less than a few
 seconds the two take turns and the fastest fit of each is compared, else its time on record is used.
-Results go to results/kernels.csv. On a9a with rbf and C = 100, SVC's time on record is that of tol = 0.3,
-which falls short of the target: the ratio there is a lower bound.
+Results go to results/kernels.csv. On a9a with rbf and C = 100, SVC's time on record is that of
+tol = 0.3, which falls short of the target: the ratio there is a lower bound.
 """
 
 from __future__ import annotations
