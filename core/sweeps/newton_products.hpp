@@ -18,7 +18,7 @@ struct ProductLimits {
 };
 
 // Whether a direction is as exact as it needs to be: NewtonAccuracy of
-// linalg/conjugate_gradients.py.
+// linalg/conjugate_gradients.py, with the _FAR of methods/newton/_system.py.
 struct DirectionAccuracy {
   static constexpr double far = 500.0, far_enough = 0.01, lost = 1e-6;
   double accuracy, start;
@@ -33,11 +33,11 @@ struct DirectionAccuracy {
 // The matrix I + sum_i h_i x_i x_i' of a Newton step. A free intercept, which has no penalty, is
 // eliminated: its equation is solved exactly whatever the weights are, so that the dual point of a
 // step keeps its constraint. What is left is I + sum_i h_i (x_i - m)(x_i - m)', with the mean m
-// under the weights h.
+// under the weights h. methods/newton/_system.py has the same.
 template <class Rows>
 class Hessian {
  public:
-  double total = 0.0;           // sum of h_i
+  double total = 0.0;           // sum of h_i, never zero
   std::vector<double> mean;     // empty without a free intercept
   std::vector<double> inverse;  // 1 / the diagonal
 
@@ -51,8 +51,10 @@ class Hessian {
         total += curvature[i];
         if (curvature[i] != 0.0) rows.axpy(i, curvature[i], mean.data());
       }
+      // Where no example has curvature the intercept has none either: LIFT of linalg/cholesky.py.
+      total += 1e-10 * (1.0 + total);
       for (std::size_t j = 0; j < weights; ++j) {
-        mean[j] /= total > 0.0 ? total : 1.0;
+        mean[j] /= total;
         // Rounding may leave less than the penalty of the difference of two large sums.
         inverse[j] = std::max(inverse[j] - total * mean[j] * mean[j], 1.0);
       }
@@ -98,6 +100,7 @@ ProductSolution solve_by_products(const Rows& rows, const double* curvature, std
   double promised = 0.0;  // the right-hand side times the solution
   std::int64_t products = 0;
   bool done = !(scaled > 0.0);
+  if (!std::isfinite(scaled)) products = limits.most;  // nothing can be solved
   while (!done && products < limits.most) {
     ++products;
     hessian.product(direction, image);
@@ -122,7 +125,7 @@ ProductSolution solve_by_products(const Rows& rows, const double* curvature, std
   if (free) {
     double along = 0.0;
     for (std::size_t j = 0; j < weights; ++j) along += hessian.mean[j] * x[j];
-    x.push_back(hessian.total > 0.0 ? right.back() / hessian.total - along : 0.0);
+    x.push_back(right.back() / hessian.total - along);
     r.push_back(0.0);
   }
   return {std::move(x), std::move(r), products};

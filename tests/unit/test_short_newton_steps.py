@@ -12,6 +12,7 @@ from widemargin import LinearSVC, LogisticRegression
 from widemargin.data.training_set import TrainingSet
 from widemargin.data.work import Size
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
+from widemargin.methods.newton.newton import Newton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 
@@ -61,7 +62,7 @@ def test_the_direction_is_that_of_conjugate_gradients(
     shift = pull / total - mean @ direction if free else 0.0
     assert report.b == pytest.approx(length * shift, abs=1e-9)
     if free and loss == "logistic":  # nothing was clipped
-        assert alpha @ problem.y == pytest.approx(0.0, abs=1e-12)
+        assert alpha @ problem.y == pytest.approx(0.0, abs=1e-7)
     np.testing.assert_allclose(scores, problem.rows.scores(w), atol=1e-12)
     # What the equation of the direction was left with is part of the gap, which is true.
     image = problem.rows.combine(alpha, problem.y)
@@ -77,8 +78,32 @@ def test_the_direction_is_that_of_conjugate_gradients(
 @pytest.mark.parametrize("model", [LinearSVC, LogisticRegression])
 def test_fits_with_short_and_long_steps_agree(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data(1, 150, 400, 0.02)
+    calls = []
+    taken = Newton._short_step
+    monkeypatch.setattr(Newton, "_short_step", lambda *given: calls.append(1) or taken(*given))
     short = model(C=100.0, tol=1e-9, solver="newton").fit(X, y)
+    before = len(calls)
+    assert before >= 3
     monkeypatch.setattr(Size, "short_gradients", False)
     long = model(C=100.0, tol=1e-9, solver="newton").fit(X, y)
+    assert len(calls) == before
+    assert long.certificate_.relative_gap <= 1e-9
     np.testing.assert_allclose(short.coef_, long.coef_, atol=1e-3 * abs(long.coef_).max())
     assert short.certificate_.relative_gap <= 1e-9
+
+
+@pytest.mark.parametrize("intercept", [40.0, -740.0])
+@pytest.mark.parametrize("short", [False, True])
+def test_an_intercept_where_losses_are_flat(
+    intercept: float, short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The curvature there is next to nothing, or nothing."""
+    X, y = data(2, 150, 400, 0.02)
+    monkeypatch.setattr(Size, "short_gradients", short)
+    model = LogisticRegression(solver="newton", warm_start=True, tol=1e-6).fit(X, y)
+    steps = np.max(model.n_iter_)
+    model.coef_, model.intercept_ = 0.0 * model.coef_, np.array([intercept])
+    model.dual_coef_ = 0.0 * model.dual_coef_
+    model.fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-6
+    assert np.max(model.n_iter_) <= 4 * steps + 20

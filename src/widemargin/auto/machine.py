@@ -179,8 +179,10 @@ class Machine:
     tile_density : float
         The share of stored values from which the compiled kernel works by tiles, as
         core/kernels/gram.hpp does.
+    largest_copy : int
+        Bytes of a dense copy of sparse rows, at most: 256 MB, next to what a fit itself takes.
     small_weights, small_values : int
-        Weights, and stored values, up to which a whole Newton step is one compiled call.
+        Weights, and rows and stored values, up to which a whole Newton step is one compiled call.
     small_call : float
         What such a step costs in Python, as a share of `step`.
     formed_products, formed_anyway : float
@@ -345,6 +347,7 @@ class Machine:
     blas_density: float = 0.22
     blas_rows: int = 256
     tile_density: float = 0.33
+    largest_copy: int = 2**28
     small_weights: int = 128
     small_values: int = 40_000
     small_call: float = 0.25

@@ -17,7 +17,8 @@ from widemargin.data.work import Size, factor
 
 _UNSURE = 3.0
 """By how much a guessed price has to be below what sweeps are expected to cost, to go first: one
-standard deviation of the two guesses together, factors of 1.6 and 2.5."""
+standard deviation of their ratio, where a logistic fit's price is known to a factor of 1.6 and the
+sweeps are to one of 2.5."""
 
 
 def sweep(shape: BinaryShape) -> float:
@@ -37,7 +38,7 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
     """
     ratio = math.sqrt(min(1.0, MACHINE.active_rows * size.rows / max(1, size.weights)))
     own = (1.0 - ratio) ** 2
-    stiffness = min(1.0, 4.0 * ratio) / (1.0 / max(stiffness, 1e-300) + own)
+    stiffness = min(1.0, 4.0 * ratio) / (1.0 / min(max(stiffness, 1e-300), 1e300) + own)
     sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
     return sweeps * digits_of(tol) / 4.0
 

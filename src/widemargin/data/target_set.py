@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.centring import with_intercept
-from widemargin.data.packing import packed
+from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import check_costs, check_sample_weight
 from widemargin.data.validation import validate_rows
@@ -69,7 +69,7 @@ class TargetSet:
         cost = check_costs(np.full(rows.count, C) if weight is None else C * weight)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
         free = not scaling and bool(fit_intercept)
-        rows = packed(with_intercept(X, rows, free, scaling))
+        rows = dense_if_cheaper(with_intercept(X, rows, free, scaling))
         return cls(X, rows, target, cost, C, weight, free, scaling)
 
     def at(self, C: float) -> TargetSet:

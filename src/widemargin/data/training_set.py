@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from widemargin.data.block_work import Threads
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.centring import given_intercepts, own_intercepts, with_intercept
+from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.labels import encode_labels, places, plain
-from widemargin.data.packing import packed
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -89,6 +89,7 @@ class TrainingSet:
         rounded: bool = False,
         folds: int = 0,
         every_class: bool = True,
+        dense_copy: bool = True,
     ) -> TrainingSet:
         """Check examples and labels, and work out the costs.
 
@@ -110,6 +111,8 @@ class TrainingSet:
             Of a cross-validation, whose problems have numbers for the examples at the same time.
         every_class : bool
             Whether every class, and not only two of them, must have an example with a weight.
+        dense_copy : bool
+            Whether sparse rows with few zeros may be copied, see `widemargin.data.dense_copy`.
         """
         if isinstance(X, Elsewhere):
             free = bool(fit_intercept) and not isinstance(fit_intercept, str)
@@ -129,7 +132,8 @@ class TrainingSet:
         if rows.elsewhere:
             rows = rows.with_constant(scaling) if scaling else rows
         else:
-            rows = packed(with_intercept(X, rows, free, scaling))
+            rows = with_intercept(X, rows, free, scaling)
+            rows = dense_if_cheaper(rows) if dense_copy else rows
         return cls(X, rows, classes, codes, cost, C, weight, class_weight, free, scaling)
 
     def in_blocks(self, threads: int) -> TrainingSet:
@@ -138,7 +142,8 @@ class TrainingSet:
         In the layout that was given: it is the same wherever blocks are, and so are the results.
         """
         rows = self.rows
-        if not rows.elsewhere and sp.issparse(self.X) and not sp.issparse(rows.array):
+        copied = sp.issparse(self.X) and not sp.issparse(rows.array)
+        if copied and not rows.elsewhere and rows._taken_from is None:
             rows = with_intercept(self.X, Rows.of(self.X), self.free_intercept, self.scaling)
         return replace(self, rows=BlockedRows.in_memory(rows, Threads(threads)))
 

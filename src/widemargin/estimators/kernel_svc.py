@@ -186,6 +186,7 @@ class KernelSVC(CertifiedClassifier):
             class_weight=self.class_weight,
             fit_intercept=not joint and (self.fit_intercept is None or bool(self.fit_intercept)),
             estimator=self,
+            dense_copy=False,
         )
         if not is_precomputed(self.kernel):
             self.gamma_ = width_of(self.gamma, data.X, data.weight)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.registry import choice_of
-from widemargin.data.packing import packed
+from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.training_set import check_costs, check_sample_weight
 from widemargin.data.validation import check_number, validate_new_rows, validate_unlabelled
 from widemargin.estimators.arguments import check_limits
@@ -153,7 +153,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         X, rows = validate_unlabelled(self, X)
         weight = check_sample_weight(sample_weight, rows.count)
         cost = check_costs(np.ones(rows.count) if weight is None else weight)
-        problem = OneClassProblem.on(packed(rows), cost, float(self.nu))
+        problem = OneClassProblem.on(dense_if_cheaper(rows), cost, float(self.nu))
         start = self._previous(problem) if self.warm_start else None
         solutions = self._solve(
             ["one class"],

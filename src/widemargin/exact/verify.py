@@ -99,6 +99,7 @@ def _classification(
         class_weight=model.class_weight,
         fit_intercept=_INTERCEPTS[about["intercept_kind"]],
         intercept_scaling=about["intercept_scaling"],
+        dense_copy=False,
     )
     _check_data(model, data)
     if about["multi_class"] in _JOINT:
@@ -199,6 +200,7 @@ def _regression(
         C=float(about["C"]),
         fit_intercept=_INTERCEPTS[about["intercept_kind"]],
         intercept_scaling=about["intercept_scaling"],
+        dense_copy=False,
     )
     _check_shape(model, data)
     bounds = _bounds_of(model, data.rows.features)

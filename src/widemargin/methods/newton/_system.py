@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data import work
-from widemargin.linalg.cholesky import Factor, cholesky
+from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
 from widemargin.linalg.preconditioners import Diagonal, Preconditioner
 from widemargin.problems.binary import BinaryProblem
@@ -233,7 +233,8 @@ def in_one_call(problem: BinaryProblem) -> bool:
 def is_small(problem: BinaryProblem) -> bool:
     """Whether a step with a factor is one compiled call: its arithmetic is less than the calls'."""
     size = problem.rows.size
-    small = size.weights <= MACHINE.small_weights and size.values <= MACHINE.small_values
+    values = max(size.values, size.rows)
+    small = size.weights <= MACHINE.small_weights and values <= MACHINE.small_values
     return small and in_one_call(problem)
 
 
@@ -272,13 +273,14 @@ def _by_diagonal(
 
     The intercept's equation is then solved exactly whatever the weights are, so that the dual point
     of a step keeps its constraint. What is left is I + Σ h_i (x_i − m)(x_i − m)ᵀ, with the mean m
-    under the weights h.
+    under the weights h. core/sweeps/newton_products.hpp has the same.
     """
     diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
     if not problem.free_intercept:
         bare = partial(_product, problem, curvature)
         return _conjugate_gradients(problem, bare, right, Diagonal(diagonal), accuracy, most)
-    total = max(float(curvature.sum()), 1e-300)
+    total = float(curvature.sum())
+    total += LIFT * (1.0 + total)  # where no example has curvature the intercept has none either
     mean = problem.rows.combine(curvature) / total
     # Rounding may leave less than the penalty of the difference of two large sums.
     diagonal = np.maximum(diagonal - total * mean**2, 1.0)
@@ -293,8 +295,7 @@ def _by_diagonal(
     w, residual, steps = _conjugate_gradients(
         problem, product, reduced, Diagonal(diagonal), accuracy, most
     )
-    b = right[-1] / total - mean @ w if curvature.any() else 0.0
-    return np.append(w, b), np.append(residual, 0.0), steps
+    return np.append(w, right[-1] / total - mean @ w), np.append(residual, 0.0), steps
 
 
 def _product(problem: BinaryProblem, curvature: Vector, direction: Vector) -> Vector:

@@ -284,7 +284,7 @@ class Newton:
     def _short_steps(self, state: NewtonState) -> None:
         """Take steps in one compiled call each, until they are worth one in Python.
 
-        None where the next step is too long for that: `state.made` stays zero.
+        Where the next step is too long for that, none is taken and `state.made` is zero.
         """
         state.made, spent, done = 0, 0.0, False
         while spent <= MACHINE.step and state.made < state.allowed and not done:
@@ -302,7 +302,7 @@ class Newton:
     def _short_step(self, state: NewtonState, products: int) -> bool:
         """Take the same step in one compiled call: its arithmetic is less than the calls'.
 
-        With at most so many products, or by a factor. Return False if there are too few of them.
+        With at most so many products, or by a factor. Return False if the products did not suffice.
         """
         problem, system = state.problem, state.system
         # On copies, so that a point that was handed out stays as it was.
@@ -342,7 +342,7 @@ class Newton:
         problem = state.whole if subset is None else state.whole.subproblem(subset)
         count = problem.rows.count
         scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
-        state.problem, state.scores = problem, scores
+        state.problem, state.scores, state.active = problem, scores, count
 
 
 def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:

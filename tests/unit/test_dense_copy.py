@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import LinearSVC
-from widemargin.data.packing import packed
+from widemargin.auto.machine import MACHINE
+from widemargin.data import dense_copy
+from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 
@@ -34,12 +37,37 @@ def test_sparse_rows_with_few_zeros(intercept: bool | str, dtype: Any) -> None:
     np.testing.assert_allclose(rows.norms, given.norms, rtol=1e-12)
     model = LinearSVC(fit_intercept=intercept, tol=1e-6)
     sparse, dense = model.fit(X, y).coef_, model.fit(X.toarray(), y).coef_
-    np.testing.assert_allclose(sparse, dense, atol=1e-3)
+    np.testing.assert_array_equal(sparse, dense)
+    blocks = TrainingSet.of(X, y, fit_intercept=intercept).in_blocks(2)
+    assert sp.issparse(blocks.rows.array)
+
+
+def test_a_single_zero() -> None:
+    X, y = data(2, 1.0)
+    X.data[5] = 0.0
+    X.eliminate_zeros()
+    assert isinstance(TrainingSet.of(X, y).rows.array, np.ndarray)
+
+
+def test_a_column_far_from_zero() -> None:
+    X, y = data(4, 0.8)
+    X = sp.csr_array(np.column_stack([X.toarray(), 1e9 + np.arange(60.0)]))
+    rows = TrainingSet.of(X, y, fit_intercept=True).rows
+    assert isinstance(rows.array, np.ndarray)
+    assert rows.shift is not None
+    assert rows.shift[-1] >= 1e9
+
+
+def test_a_copy_is_not_made_beyond_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = data(2, 0.8)
+    rows = Rows.of(X)
+    monkeypatch.setattr(dense_copy, "MACHINE", replace(MACHINE, largest_copy=60 * 30 * 8 - 1))
+    assert dense_if_cheaper(rows) is rows
 
 
 def test_sparse_rows_with_many_zeros_are_left_alone() -> None:
     X, _ = data(3, 0.3)
     rows = Rows.of(X)
-    assert packed(rows) is rows
+    assert dense_if_cheaper(rows) is rows
     full = Rows.of(sp.csr_array(np.ones((4, 3))))
-    assert packed(full) is full
+    assert dense_if_cheaper(full) is full

@@ -1,0 +1,34 @@
+"""Sparse rows with few zeros, copied into a dense array: indices cost more than they save."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import scipy.sparse as sp
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.rows import Rows
+from widemargin.data.work import Size
+
+
+def dense_if_cheaper(rows: Rows) -> Rows:
+    """Return the same rows as a dense array where products with that cost less.
+
+    By the prices of stored values that is where about half of them or more are stored. A copy
+    beyond `MACHINE.largest_copy` bytes is not made. (A CSR matrix that stores every entry in order
+    is read as the dense array that it is, without a copy.)
+    """
+    matrix = rows.array
+    if not sp.issparse(matrix) or matrix.nnz == matrix.shape[0] * matrix.shape[1]:
+        return rows
+    n, d = matrix.shape
+    if n * d * matrix.dtype.itemsize > MACHINE.largest_copy or not _is_cheaper(n, d, matrix.nnz):
+        return rows
+    dense = replace(Rows.of(matrix.toarray(), rows.shift), _kept=rows._kept)
+    return dense.with_constant(rows.constant) if rows.constant else dense
+
+
+def _is_cheaper(rows: int, features: int, stored: int) -> bool:
+    """Whether products with sparse rows cost more than with all their zeros."""
+    sparse = MACHINE.sparse_value * stored + MACHINE.row * rows
+    return Size(rows, features, rows * features).product() < sparse
