@@ -138,7 +138,6 @@ def test_command(rule: str, intercept: str, tmp_path: Path, capsys: Any) -> None
     ("arguments", "message"),
     [
         (["--multi-class", "weston_watkins"], "--multi-class weston_watkins needs --loss hinge"),
-        (["--multi-class", "crammer_singer", "--loss", "hinge", "-j", "2"], "-j cannot be used"),
         (
             ["--multi-class", "weston_watkins", "--loss", "hinge", "--format", "liblinear"],
             "no Weston-Watkins model",

@@ -203,7 +203,8 @@ def test_a_joint_hinge_that_is_too_wide() -> None:
         LinearSVC("hinge", multi_class="crammer_singer").fit(data)
 
 
-def test_the_memory_of_a_joint_hinge_is_counted() -> None:
+def test_the_memory_of_a_joint_hinge_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_data, "_resident", lambda: 200 * 2**20)
     y = np.arange(400) % 4
     data = DiskData([(np.random.default_rng(0).random((400, 250)), y)], memory_limit="350MB")
     LinearSVC(max_iter=1, tol=1.0).fit(data)

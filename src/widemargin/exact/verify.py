@@ -200,7 +200,6 @@ def _regression(
         C=float(about["C"]),
         fit_intercept=_INTERCEPTS[about["intercept_kind"]],
         intercept_scaling=about["intercept_scaling"],
-        dense_copy=False,
     )
     _check_shape(model, data)
     bounds = _bounds_of(model, data.rows.features)
