@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.fuzz.certificates import case
 
 from widemargin import LinearSVC, RobustSVC, verify_exactly
 from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.exact.rest import solved_in_integers
 from widemargin.methods.base import Settings
 from widemargin.methods.interior._norm_cones import RoundCone
 from widemargin.methods.interior.robust import RobustInteriorPoint
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multiclass import MulticlassProblem
 from widemargin.problems.robust import RobustProblem
 from widemargin.problems.robust_bounds import within
 
@@ -49,6 +53,18 @@ def test_multinomial_weights_in_single_precision() -> None:
     """Float32 intercepts far from zero were certified as if rounded in double precision."""
     pytest.importorskip("flint")
     assert case(1000, 2027).failure == ""
+
+
+def test_joint_dual_variables_that_are_no_numbers() -> None:
+    """The best multiple of them was looked for, among none."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(6, 2)), np.arange(6) % 3
+    data = TrainingSet.of(X, y, C=1.0)
+    problem = MulticlassProblem.of(data, "crammer_singer")
+    point = problem.cold_point()
+    nothing = sp.csr_array(np.where(np.arange(3) == y[:, np.newaxis], 0.0, np.nan))
+    certificate = problem.certify(replace(point, alpha=nothing))[1]
+    assert not certificate.dual > 0.0
 
 
 def test_kept_and_flipped_are_exact() -> None:

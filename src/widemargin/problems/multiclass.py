@@ -279,7 +279,7 @@ class MulticlassProblem(OnRows):
 
     def _best_scale(self, beta: CompressedDuals, linear: float, quadratic: float) -> float:
         """Return argmax over feasible t of D(tβ)."""
-        if linear <= 0.0 or quadratic <= 0.0:
+        if not (linear > 0.0 and quadratic > 0.0):  # nor for numbers that are none
             return 1.0
         scale = linear / quadratic
         # Near the optimum the best multiple is one, up to what rounding and tolerance leave.
