@@ -24,7 +24,7 @@ def dense_if_cheaper(rows: Rows) -> Rows:
     n, d = matrix.shape
     if n * d * matrix.dtype.itemsize > MACHINE.largest_copy or not _is_cheaper(n, d, matrix.nnz):
         return rows
-    dense = replace(Rows.of(matrix.toarray(), rows.shift), _kept=rows._kept)
+    dense = replace(Rows.of(matrix.toarray(), rows.shift), _kept=rows._kept, _means=rows._means)
     return dense.with_constant(rows.constant) if rows.constant else dense
 
 
