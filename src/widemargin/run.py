@@ -63,6 +63,11 @@ class _Run:
         self.began = self.last_told = time.perf_counter()
         self.deadline = np.inf if limits.seconds is None else self.began + limits.seconds
         self.watched = problem.watched(self.checkpoint)
+        # Where a pass over the data takes long, none is begun when the time is up, and certificates
+        # are watched too; their work is not the method's.
+        rows = getattr(problem, "rows", None)
+        self.elsewhere = rows is not None and bool(rows.elsewhere)
+        self.judge = problem.watched(self.checkpoint) if self.elsewhere else problem
         self.best, self.trace = BestPoint(), list[Record]()
         self.iteration = self.last_check = 0
         self.check_seconds = self.passes_before = self.work_before = 0.0
@@ -80,8 +85,10 @@ class _Run:
 
     def loop(self, warm: Point | None, judge_start: bool) -> Status:
         """Advance methods until something ends the run; say what."""
-        self.method = self.choice.first(self.problem, warm, self.settings.tol)
         try:
+            if self.elsewhere:
+                self.checkpoint()
+            self.method = self.choice.first(self.judge, warm, self.settings.tol)
             self.checkpoint()
             self._begin(warm)
             # The answer is never worse than what it was started from.
@@ -97,16 +104,47 @@ class _Run:
 
     def finish(self, status: Status, warm: Point | None) -> Status:
         """Make sure that there is a best point with its certificate, whatever ended the run."""
-        self.ended = True  # a state may read the data once more to say where it is
-        if self.best.point is None and self.state is None:
-            if warm is not None:  # nothing was begun: the start is the answer
-                self.best.take(*self.problem.certify(warm))
-            else:
-                self.state = self.method.start(self.problem, warm, self.settings)
-        if self.best.point is None or (self.state is not None and self.last_check < self.iteration):
-            self._check(self.state.point)
+        if self.elsewhere:
+            status = self._finish_elsewhere(status, warm)
+        else:
+            self.ended = True  # a state may read the data once more to say where it is
+            if self.best.point is None and self.state is None:
+                if warm is not None:  # nothing was begun: the start is the answer
+                    self.best.take(*self.problem.certify(warm))
+                else:
+                    self.state = self.method.start(self.problem, warm, self.settings)
+            if self.best.point is None or self._moved():
+                self._check(self.state.point)
         gap = self.best.certificate.relative_gap
         return Status.CONVERGED if gap <= self.settings.tol else status
+
+    def _finish_elsewhere(self, status: Status, warm: Point | None) -> Status:
+        """Make sure of the same with one pass over the data at most, if the time is up."""
+        late = (Status.TIME_LIMIT, Status.INTERRUPTED)
+        if status not in late and self._moved():
+            try:
+                self._check(self.state.point)
+            except _Stop as stop:
+                status = stop.status
+        if self.best.point is not None:
+            return status
+        self.ended = True
+        start = self.problem.cold_point() if warm is None else warm
+        point = start if self.state is None else self.state.point
+        # Whatever rounding may cost: to know it better takes further passes.
+        accuracy = np.inf if status in late else ROUNDING_SHARE * self.settings.tol
+        judged, certificate = self.problem.certify(point, accuracy)
+        self.finite = bool(np.isfinite(certificate.primal))
+        if not self.finite or certificate.dual == -np.inf:
+            judged, certificate = self.problem.certify(start, accuracy)
+        self.best.take(judged, certificate)
+        if self.state is not None:
+            self._tell(certificate)
+        return status
+
+    def _moved(self) -> bool:
+        """Whether there is a point that was not judged."""
+        return self.state is not None and self.last_check < self.iteration
 
     def _begin(self, point: Point | None) -> None:
         """Start the method that was chosen."""
@@ -154,7 +192,7 @@ class _Run:
         self.paused = Paused(self.method, old) if self.choice.pauses else None
         self.state = Left(old.point, old.active, old.passes, old.expected_gap)
         del old
-        if self.last_check < self.iteration:
+        if self._moved():
             self._check(self.state.point)
         self.passes_before += self.state.passes
         self.method, self.state = other, None
@@ -183,14 +221,14 @@ class _Run:
     def _check(self, point: Point) -> bool:
         """Certify a point; return whether the best one now meets the tolerance."""
         started = time.perf_counter()
-        # Unwatched: a certificate that was begun is finished, so that every answer has one.
-        judged, certificate = self.problem.certify(point, ROUNDING_SHARE * self.settings.tol)
+        # In memory a certificate that was begun is finished, so that every answer has one.
+        judged, certificate = self.judge.certify(point, ROUNDING_SHARE * self.settings.tol)
         self.finite = bool(np.isfinite(certificate.primal))
         lost = self.finite and certificate.dual == -np.inf  # dual variables that bound nothing
         if lost or (not self.finite and self.best.point is None):
             cold = self.problem.cold_point()
             cold = Point(judged.w, judged.b, cold.alpha) if lost else cold
-            judged, certificate = self.problem.certify(cold)
+            judged, certificate = self.judge.certify(cold)
         if self.finite or self.best.point is None:
             self.best.take(judged, certificate)
         self.last_check, self.last_told = self.iteration, time.perf_counter()
@@ -203,10 +241,12 @@ class _Run:
 
     def _observe(self) -> None:
         """Report the present point to callbacks; the run does not depend on it."""
-        now = time.perf_counter()
-        quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * self.check_seconds)
+        now, price = time.perf_counter(), self.check_seconds
+        if self.elsewhere and price == 0.0:
+            price = (now - self.began) / max(1.0, self.passes_before + self.state.passes)
+        quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * price)
         if quiet and np.isfinite(self.state.expected_gap):
-            present = self.problem.certify(self.state.point, ROUNDING_SHARE * self.settings.tol)[1]
+            present = self.judge.certify(self.state.point, ROUNDING_SHARE * self.settings.tol)[1]
             kept = self.best.certificate
             self._tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             self.last_told = time.perf_counter()

@@ -160,6 +160,8 @@ class Machine:
     hand_out : float
         Nanoseconds of work from which threads share it: to wake one and to wait for it takes some
         fifty microseconds.
+    seek_bytes : int
+        Bytes that a disk reads in the time that it takes to begin at another place.
     kernel_block, kernel_steps : int
         Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
         one call read.
@@ -334,6 +336,7 @@ class Machine:
 
     call: float = 2e7
     hand_out: float = 2e5
+    seek_bytes: int = 65_536
     kernel_block: int = 4_000_000
     kernel_steps: int = 20_000_000
     kernel_work: float = 3e8

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.block_work import Tree
 from widemargin.data.blocks import HEAD, rows_of_block, sliced
 from widemargin.data.errors import DataFormatError
@@ -212,20 +213,28 @@ class BlockFile:
         self._read(place, buffer)
         return self._view(place, buffer)
 
+    def picked(self, place: int, subset: Any) -> Any:
+        """Return some rows of a dense block in memory of their own; few are read one by one."""
+        width = self._width * self.dtype.itemsize
+        if self.sparse or subset.size * (width + MACHINE.seek_bytes) >= self.bytes[place]:
+            return self.matrix(place)[subset]
+        rows = np.empty((subset.size, self._width), self.dtype)
+        for row, at in zip(rows, subset, strict=True):
+            self._fill(memoryview(row.view(np.uint8)), int(self._offsets[place] + at * width))
+        return rows
+
+    @property
+    def _width(self) -> int:
+        return int(self.about["features"])
+
     def _buffer(self) -> Any:
         if not hasattr(self._own, "buffer"):
             self._own.buffer = np.empty(self.largest, np.uint8)
         return self._own.buffer
 
     def _read(self, place: int, buffer: Any) -> None:
-        offset, done = int(self._offsets[place]), 0
         view = memoryview(buffer)
-        while done < buffer.size:
-            got = os.preadv(self._file.fileno(), [view[done:]], offset + done)
-            if got == 0:
-                raise DataFormatError("the file has been cut short", self._name)
-            done += got
-        self.bytes_read += buffer.size
+        self._fill(view, int(self._offsets[place]))
         if place + 2 < self.lengths.size and hasattr(os, "posix_fadvise"):
             ahead = int(self._offsets[place + 1])
             size = int(self._offsets[place + 3]) - ahead
@@ -239,9 +248,19 @@ class BlockFile:
                 )
             self._checked[place] = True
 
+    def _fill(self, view: memoryview, offset: int) -> None:
+        """Read as many bytes as the view has."""
+        done = 0
+        while done < view.nbytes:
+            got = os.preadv(self._file.fileno(), [view[done:]], offset + done)
+            if got == 0:
+                raise DataFormatError("the file has been cut short", self._name)
+            done += got
+        self.bytes_read += view.nbytes
+
     def _view(self, place: int, buffer: Any) -> Any:
         rows, stored = int(self.lengths[place]), int(self.stored[place])
-        width = int(self.about["features"])
+        width = self._width
         if not self.sparse:
             return buffer.view(self.dtype).reshape(rows, width)
         end = stored * self.dtype.itemsize

@@ -135,7 +135,7 @@ class BlockedRows(Rows):
 
     def take(self, subset: NDArray[np.int64]) -> BlockedRows:
         """View some of the rows, in ascending order; few that are on disk are copied."""
-        return self._taken(subset, self.blocks.take(subset))
+        return self._taken(subset, self.blocks.take(subset, True, self.checkpoint))
 
     def part(self, subset: NDArray[np.int64]) -> BlockedRows:
         """View rows for a problem of their own, in ascending order: those on disk stay there."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.block_work import Places, Task, Threads, Work
-from widemargin.data.rows import Rows
+from widemargin.data.rows import Rows, no_checkpoint
 
 Vector = NDArray[np.float64]
 
@@ -82,7 +82,12 @@ class Blocks(Protocol):
         It must not change in between.
         """
 
-    def take(self, subset: Places, copied: bool = True) -> Blocks:
+    def take(
+        self,
+        subset: Places,
+        copied: bool = True,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> Blocks:
         """Return some of the rows, in ascending order, cut where these blocks are.
 
         `copied`: what is not in memory may be copied there, if there is room.
@@ -113,6 +118,8 @@ class LocalBlocks:
         Rows of a sample that may be copied into memory, if the blocks are not there.
     source : tuple of matrix, float and ndarray or None, optional
         In memory, what the blocks were cut from: the matrix, the constant feature, the rows taken.
+    pick : callable, optional
+        Copies some rows of a block, where that can be done without loading all of it.
     """
 
     cuts: Places
@@ -121,6 +128,7 @@ class LocalBlocks:
     in_memory: bool = True
     room: int = 0
     source: tuple[Any, float, Places | None] | None = None
+    pick: Callable[[int, Places], Rows] | None = None
 
     @classmethod
     def of(cls, X: Any, threads: Threads, constant: float = 0.0) -> LocalBlocks:
@@ -158,12 +166,17 @@ class LocalBlocks:
         """Return an array over the examples: it is where the blocks are worked on."""
         return numbers
 
-    def take(self, subset: Places, copied: bool = True) -> LocalBlocks:
+    def take(
+        self,
+        subset: Places,
+        copied: bool = True,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> LocalBlocks:
         """Return some of the rows, cut where these blocks are."""
         parts, cuts, own = split_subset(self.cuts, subset)
         load = self.load
         if subset.size <= self.cuts[:2][-1]:
-            return self._few(subset, parts, own)
+            return self._few(subset, parts, own, checkpoint)
         if self.in_memory:
             views = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
             source = self.source
@@ -172,25 +185,37 @@ class LocalBlocks:
                 source = source[0], source[1], places
             return replace(self, cuts=cuts, load=views.__getitem__, source=source)
         if subset.size > self.room or not copied:
-            return replace(self, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
+            taken = replace(self, pick=None)
+            return replace(taken, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
         copies: list[Any] = [None] * len(own)
 
         def copy(k: int) -> None:
-            copies[k] = load(int(parts[k])).copied(own[k])
+            copies[k] = self._copied(int(parts[k]), own[k])
 
-        self.threads.each(len(own), copy)
-        return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True)
+        self.threads.each(len(own), copy, checkpoint)
+        return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True, pick=None)
 
-    def _few(self, subset: Places, parts: Places, own: list[Places]) -> LocalBlocks:
+    def _few(
+        self,
+        subset: Places,
+        parts: Places,
+        own: list[Places],
+        checkpoint: Callable[[], None],
+    ) -> LocalBlocks:
         """Copy no more rows than a block has: sums of many small ones would cost more."""
         if self.source is not None:
             X, constant, taken = self.source
             places = subset if taken is None else taken[subset]
             return self.of_one([X[places]] if places.size else [], constant, self.threads)
-        pairs = zip(parts, own, strict=True)
-        copies = [self.load(int(part)).copied(held) for part, held in pairs]
+        copies = []
+        for part, held in zip(parts, own, strict=True):
+            copies.append(self._copied(int(part), held))
+            checkpoint()
         constant = copies[0].constant if copies else 0.0
         return self.of_one([rows.array for rows in copies], constant, self.threads)
+
+    def _copied(self, place: int, subset: Places) -> Rows:
+        return self.load(place).copied(subset) if self.pick is None else self.pick(place, subset)
 
     @property
     def largest_sample(self) -> int:
@@ -204,7 +229,12 @@ class LocalBlocks:
             blocks = [load(place).with_constant(value) for place in range(self.cuts.size - 1)]
             source = None if self.source is None else (self.source[0], value, self.source[2])
             return replace(self, load=blocks.__getitem__, source=source)
-        return replace(self, load=lambda place: load(place).with_constant(value))
+        pick = self.pick
+        return replace(
+            self,
+            load=lambda place: load(place).with_constant(value),
+            pick=pick and (lambda place, subset: pick(place, subset).with_constant(value)),
+        )
 
 
 def cuts_of(count: int, rows: int) -> Places:

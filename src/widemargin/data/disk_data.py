@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.data.block_file import VERSION, BlockFile, write_folder
-from widemargin.data.block_work import Threads
+from widemargin.data.block_work import Places, Threads
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.blocks import LocalBlocks, split_subset
 from widemargin.data.centring import moved_dense, sampled_step, shift_of_sample
@@ -189,7 +189,7 @@ class DiskData(Elsewhere):
         """Return what the columns are to be shifted by, judged by the rows that memory would be."""
         places = np.arange(0, self.shape[0], sampled_step(self.shape[0]))
         parts, _, own = split_subset(self._file.cuts, places)
-        sample = [self._file.matrix(int(p))[held] for p, held in zip(parts, own, strict=True)]
+        sample = [self._file.picked(int(p), held) for p, held in zip(parts, own, strict=True)]
         return shift_of_sample(np.concatenate(sample))
 
 
@@ -208,9 +208,15 @@ def _blocks_of(file: BlockFile, threads: Threads, free: int, shift: Any) -> Loca
             kept[place] = rows
         return rows
 
+    def pick(place: int, subset: Places) -> Rows:
+        if place in kept:
+            return kept[place].copied(subset)
+        matrix = file.picked(place, subset)
+        return Rows.of(matrix if shift is None else moved_dense(matrix, shift))
+
     # A row that is copied has its values, indices and a pointer.
     row_bytes = float(file.bytes.sum()) / max(1.0, float(file.cuts[-1])) + 16.0
-    return LocalBlocks(file.cuts, load, threads, False, int(free / 3.0 / row_bytes))
+    return LocalBlocks(file.cuts, load, threads, False, int(free / 3.0 / row_bytes), pick=pick)
 
 
 def _cached(files: list[str], options: Options, caches: Path) -> BlockFile:

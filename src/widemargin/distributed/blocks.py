@@ -15,6 +15,7 @@ import numpy as np
 
 from widemargin.data.block_work import Places, Task, Threads, Tree, slices
 from widemargin.data.blocks import Blocks, LocalBlocks, split_subset
+from widemargin.data.rows import no_checkpoint
 from widemargin.distributed import partition as on_worker
 
 FAN_IN = 8
@@ -107,7 +108,12 @@ class DaskBlocks:
                 ]
             )
 
-    def take(self, subset: Places, copied: bool = True) -> Blocks:
+    def take(
+        self,
+        subset: Places,
+        copied: bool = True,
+        checkpoint: Callable[[], None] = no_checkpoint,
+    ) -> Blocks:
         """Return some of the rows; they stay where they are, unless they are no more than a block.
 
         Those come to the client.
@@ -127,6 +133,7 @@ class DaskBlocks:
                 done += end - begin
             if not few:
                 return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
+            waited_for(partitions, checkpoint)
             arrays = self.client.gather(partitions)
         return LocalBlocks.of_one(arrays, self.constant, self.threads)
 

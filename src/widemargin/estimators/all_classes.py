@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet, split_intercept
+from widemargin.estimators.after_run import AfterRun
 from widemargin.estimators.linear_scores import Start
 from widemargin.estimators.single_precision import rounded
 from widemargin.interrupt import Interrupt
@@ -53,7 +55,9 @@ def fit_all_classes(
         interrupt=interrupt,
     )
     single = estimator._halves(data)
-    precision = solutions.replace_by([rounded(problem, solutions[0], data) if single else None])
+    after = AfterRun(problem, solutions[0], estimator._limits_of_a_run()[0], interrupt)
+    halved = partial(rounded, solution=solutions[0], data=data)
+    precision = solutions.replace_by([after.unless_late(halved, None) if single else None])
     (solution,) = solutions
     w, b = one_for_two(solution.w), one_for_two(solution.b)
     coef, intercept = split_intercept(w, b, data.scaling, data.rows.shift)

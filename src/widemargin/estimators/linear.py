@@ -18,6 +18,7 @@ from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
 from widemargin.data.validation import check_intercept, check_positive
 from widemargin.estimators.absent_classes import fit_present, lacks_classes
+from widemargin.estimators.after_run import AfterRun
 from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.fit_tasks import CallbackSupportMixin, fit_task
@@ -146,14 +147,15 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
         def write(place: int, problem: BinaryProblem, solution: Solution) -> Solution:
             nonlocal dual
-            solution = self._with_support(problem, solution)
-            weights[place] = solution.w
+            after = AfterRun(problem, solution, self._limits_of_a_run()[0], interrupt)
+            found = after.unless_late(partial(self._with_support, solution=solution), solution)
+            weights[place] = found.w
             if self._halves(data):
-                single[place] = rounded(problem, solution, data)
+                single[place] = after.unless_late(partial(rounded, solution=found, data=data), None)
             if not several:
                 dual = np.empty((1, data.rows.count))
-            np.multiply(solution.alpha, problem.y, out=dual[place])
-            return solution
+            np.multiply(found.alpha, problem.y, out=dual[place])
+            return found
 
         solutions = self._solve(
             names,
