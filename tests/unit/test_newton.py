@@ -148,6 +148,21 @@ def test_large_costs_are_approached_from_below(count: int, weights: int, free: b
     assert solution.iterations <= 30
 
 
+def test_lowered_costs_begin_with_a_system_of_their_own() -> None:
+    """With a factor of the matrix at full costs, steps at lowered ones were short: 210, not 21."""
+    random = np.random.default_rng(0)
+    X = (random.random((1200, 400)) < random.uniform(0.1, 0.6, 400)).astype(float)
+    score = X[:, :20].sum(1)
+    y = np.where(score - score.mean() - 2.0 + random.normal(size=1200) > 0.0, 1.0, -1.0)
+    loss = LOSSES["squared_hinge"]
+    problem = BinaryProblem(Rows.of(X), y, np.full(1200, 100.0), loss, False)
+    sweeps = run(problem, choice_of("dual_cd", BinaryProblem), tol=1e-6, max_iter=4)
+    newton = choice_of("newton", BinaryProblem)
+    solution = run(problem, newton, tol=1e-6, warm=sweeps.point)
+    assert solution.status is Status.CONVERGED
+    assert solution.iterations <= 40
+
+
 def test_costs_are_full_where_steps_get_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     one_step_at_a_time(monkeypatch, "newton")
     random = np.random.default_rng(3)

@@ -10,7 +10,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widemargin.auto.machine import MACHINE
+from widemargin.data import work
 from widemargin.data.rows import Rows
+from widemargin.linalg.cholesky import Factor
+from widemargin.linalg.conjugate_gradients import conjugate_gradients
+from widemargin.methods.newton import _system
 from widemargin.methods.newton._system import CurvedRows, NewtonSystem
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOGISTIC, SQUARED_HINGE
@@ -116,3 +121,37 @@ def test_products_that_do_not_suffice_are_not_tried_again() -> None:
     found, best = decreases(system, X, 1e4)
     assert found == pytest.approx(best, rel=1e-6)
     assert system.factor is not None
+
+
+@pytest.mark.parametrize("active", [1576, 363])
+def test_products_cost_no_more_than_the_matrix_they_replace(
+    active: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fewer examples have curvature, the cheaper their matrix, and the fewer the products."""
+    random = np.random.default_rng(7)
+    X = random.standard_normal((1576, 424)) * np.logspace(0.0, -3.0, 424)
+    y = np.where(random.random(1576) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(1576, 1e3), SQUARED_HINGE, False)
+    curvature = np.where(np.arange(1576) < active, 2.0 * problem.cost, 0.0)
+    far = np.eye(424, order="F")  # a factor that is of no use
+    system = NewtonSystem(factor=Factor(far), by_diagonal=False)
+    allowed = system._products_allowed(None, problem, curvature)
+    seen: list[int] = []
+    monkeypatch.setattr(_system, "conjugate_gradients", counting(seen))
+    system._with_factor(problem, curvature, random.standard_normal(424), 1e-20, 2.0)
+    size = problem.rows.size
+    price = size.gram(active) + work.factor(424)
+    assert allowed * size.gradient_step() <= price
+    assert sum(seen) == (allowed if allowed >= MACHINE.fewest_products else 0)
+    assert (allowed >= MACHINE.fewest_products) == (active == 1576)
+
+
+def counting(seen: list[int]) -> Any:
+    """Return conjugate gradients that note how many products they made."""
+
+    def counted(*args: Any) -> Any:
+        found = conjugate_gradients(*args)
+        seen.append(found[2])
+        return found
+
+    return counted

@@ -116,10 +116,10 @@ class NewtonSystem:
         # On the rounded hinge many come and go with every step; it has to be worth the looking.
         if level is not None and (dear or problem.loss.smooth):
             sums = CurvedRows.following(self.sums, problem, curvature)
-        cheap = sums is not None and sums.share <= MACHINE.few_changes
-        by_products = dear and not cheap and self.failures < 2
-        if by_products:
-            solution = self._by_products(problem, curvature, right, accuracy, level)
+        most = self._products_allowed(sums, problem, curvature) if dear else 0
+        # Without a level, what they have found is taken even where they did not suffice.
+        if most >= (2 if level is None else MACHINE.fewest_products):
+            solution = self._by_products(problem, curvature, right, accuracy, level, most)
             if solution is not None:
                 return solution
         # `last_steps` stays: the next factor is a sample's again, which holds better than this one
@@ -134,6 +134,22 @@ class NewtonSystem:
         # Without a factor, steepest descent: the objective has overflowed, or is about to.
         return right if self.factor is None else self.factor.solve(right)
 
+    def _products_allowed(
+        self, sums: CurvedRows | None, problem: BinaryProblem, curvature: Vector
+    ) -> int:
+        """Return how many products with an earlier factor may be made in place of a new one.
+
+        As many as cost what the matrix and its factor do: in vain, they lose no more than what they
+        were to save. None where few examples have changed, because an exact direction then costs
+        little and sorts them sooner.
+        """
+        if self.failures >= 2 or (sums is not None and sums.share <= MACHINE.few_changes):
+            return 0
+        size, used = problem.rows.size, float(np.count_nonzero(curvature))
+        used *= 1.0 if sums is None else min(1.0, sums.share)
+        price = size.gram(used) + work.factor(size.weights)
+        return min(MACHINE.most_products, int(price / size.gradient_step()))
+
     def _by_products(
         self,
         problem: BinaryProblem,
@@ -141,6 +157,7 @@ class NewtonSystem:
         right: Vector,
         accuracy: float,
         level: float | None,
+        most: int,
     ) -> Vector | None:
         """Solve with an earlier factor as preconditioner; None if none helps."""
         stale = self.last_steps > MACHINE.stale_products
@@ -150,9 +167,9 @@ class NewtonSystem:
             return None
         product = partial(_product, problem, curvature)
         solution, self.residual, self.last_steps = _conjugate_gradients(
-            problem, product, right, self.factor, accuracy, MACHINE.most_products
+            problem, product, right, self.factor, accuracy, most
         )
-        if self.last_steps < MACHINE.most_products:
+        if self.last_steps < most:
             return solution
         self.failures += 1
         # If the matrix follows no level, this is most of the way all the same, and the next step

@@ -262,6 +262,7 @@ class Newton:
         if share < 1.0 / _RAISE:
             state.w, state.b = np.zeros_like(state.w), 0.0
             state.scores = np.zeros(problem.rows.count)
+            state.system = NewtonSystem()  # what it kept is far from the matrix at such costs
             self._set_costs(state, share)
 
     def _set_costs(self, state: NewtonState, share: float) -> None:
