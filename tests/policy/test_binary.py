@@ -8,6 +8,7 @@ from policy_shapes import leg, shape
 from widemargin.auto import prices
 from widemargin.auto.binary import BinaryPolicy
 from widemargin.auto.decision import Leg
+from widemargin.auto.prediction import sweeps_to_go
 
 POLICY = BinaryPolicy()
 
@@ -118,11 +119,23 @@ def test_a_loan_is_recalled(spent: float, last: float, method: str | None) -> No
 
 def test_the_next_loan_is_larger() -> None:
     """Sweeps that would have given way to a first loan wait after one was recalled."""
-    swept = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.5)
+    swept = leg("dual_cd", 0.9 * PRICE, 30, 1.0, 0.5)
     assert POLICY.next(SQUARE, [swept], "") is not None
     recalled = leg("newton", 3.0 * PRICE, 8, 0.9, 0.5)
-    again = leg("dual_cd", 0.5 * PRICE, 30, 1.0, 0.5)
+    again = leg("dual_cd", 0.9 * PRICE, 30, 1.0, 0.5)
     assert POLICY.next(SQUARE, [swept, recalled, again], "") is None
+
+
+def test_a_gap_near_one_may_hide_fast_sweeps() -> None:
+    """(P − D) / P says little while D is small beside P; (P − D) / D falls by 3.5 each sweep."""
+    over_dual = [7.5e4, 2.3e4, 6.1e3, 1.8e3]
+    gaps = [each / (1.0 + each) for each in over_dual]
+    works = [0.02 * PRICE * (step + 1) for step in range(4)]
+    assert gaps[-1] > 0.999
+    expected = 20.0 * works[0]
+    assert sweeps_to_go(works, gaps, SQUARE.tol, expected) < 60.0 * works[0]
+    standing = [0.9999] * 4
+    assert sweeps_to_go(works, standing, SQUARE.tol, expected) > 60.0 * works[0]
 
 
 def test_steps_far_ahead_of_the_sweeps_keep_their_loan() -> None:

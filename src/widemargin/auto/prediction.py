@@ -50,15 +50,15 @@ def forecasts(
     """Return the logarithms of what sweeps still cost, in multiples of the work so far.
 
     By the rate over the later half of the sweeps, by that over all of them, and by what was
-    `expected`; None while nothing is known.
+    `expected`; None while nothing is known. The first is a rate of (P − D) / D, as in `ahead`.
     """
     if len(gaps) < _FEWEST or not math.isfinite(gaps[-1]):
         return None
     spent = works[-1]
-    digits = math.log(max(gaps[-1] / tol, 1.0 + 1e-3))
     back = _later_half(gaps)
-    late = _multiple(digits, spent - works[-1 - back], gaps[-1 - back], gaps[-1], spent)
-    whole = _multiple(digits, spent, max(1.0, gaps[0]), gaps[-1], spent)
+    now, then = _over_dual(gaps[-1]), _over_dual(gaps[-1 - back])
+    late = _multiple(_digits(now, tol), spent - works[-1 - back], then, now, spent)
+    whole = _multiple(_digits(gaps[-1], tol), spent, max(1.0, gaps[0]), gaps[-1], spent)
     return math.log(late), math.log(whole), math.log(max(expected / spent, 1.0))
 
 
@@ -93,6 +93,11 @@ def sweeps_to_go(
 def _over_dual(gap: float) -> float:
     """Return (P − D) / D for a relative gap (P − D) / P; no more than 1e9, also where D < 0."""
     return gap / max(1.0 - gap, 1e-9 * gap) if gap < math.inf else gap
+
+
+def _digits(gap: float, tol: float) -> float:
+    """Return the natural logarithm of what a gap has to fall by; never zero."""
+    return math.log(max(gap / tol, 1.0 + 1e-3))
 
 
 def _later_half(gaps: Sequence[float]) -> int:
