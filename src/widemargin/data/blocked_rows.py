@@ -213,6 +213,29 @@ class BlockedRows(Rows):
         self.meter.add(self.size.product())
         return self._sums(_curvature_diagonal, (curvature,))
 
+    def combine_with_diagonal(
+        self, combine: tuple[str, Arguments], curvature: Vector, constant: bool
+    ) -> tuple[Vector, Vector, Vector | None]:
+        """Return three sums from one pass over the data.
+
+        They are a combination, named with its arguments, the diagonal Σ h_i x_ij², and, if
+        `constant`, Σ h_i x_i.
+        """
+        name, over = combine
+        self.meter.add(self.size.product(3.0 if constant else 2.0))
+        shared = name, constant
+        found = self._sum(_combine_with_diagonal, (curvature, *over), shared)
+        total, diagonal, mean = found
+        return total, diagonal, mean if constant else None
+
+    def curvature_product_and_scores(
+        self, curvature: Vector, direction: Vector
+    ) -> tuple[Vector, float, Vector]:
+        """Return Σ h_i s_i x_i, Σ h_i s_i and the scores s_i = x_i · direction of all rows."""
+        self.meter.add(self.size.product(2.0))
+        scores, (total, share) = self.run(_product_and_scores, (curvature,), (direction,))
+        return total, float(share), scores
+
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
         """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
         self.meter.add(self.size.gram(int(np.count_nonzero(curvature))))
@@ -300,6 +323,19 @@ def _compensated_pair(rows: Rows, over: Arguments, shared: Arguments) -> tuple[A
 
 def _curvature_product(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
     return None, rows.curvature_product(*over, *shared)
+
+
+def _combine_with_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    (curvature, *own), (name, constant) = over, shared
+    mean = rows.combine(curvature) if constant else 0.0
+    return None, (getattr(rows, name)(*own), rows.curvature_diagonal(curvature), mean)
+
+
+@numbers_for_examples
+def _product_and_scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
+    scores = rows.scores(*shared)
+    weighted = over[0] * scores
+    return scores, (rows.combine(weighted), float(weighted.sum()))
 
 
 def _curvature_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:

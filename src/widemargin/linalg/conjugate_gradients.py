@@ -26,6 +26,7 @@ def conjugate_gradients(
     precondition: Callable[[Array], Array],
     enough: Enough,
     most_steps: int,
+    moved: Callable[[Any], None] | None = None,
 ) -> tuple[Array, Array, int]:
     """Solve A x = right from x = 0; return x, its residual and the number of products.
 
@@ -40,6 +41,8 @@ def conjugate_gradients(
     enough : callable
         Says which systems are solved, see `relative_to_start` and `NewtonAccuracy`.
     most_steps : int
+    moved : callable, optional
+        Called after each product with the multiple of its direction that x has moved by.
 
     Examples
     --------
@@ -64,6 +67,8 @@ def conjugate_gradients(
         length = np.divide(rz, bend, out=np.zeros_like(rz), where=unsolved)
         x += length * direction
         r -= length * image
+        if moved is not None:
+            moved(length)
         z = precondition(r)
         fresh = inner(r, z)
         unsolved = unsolved & np.logical_not(enough(x, r, fresh, start)) & (fresh > 0.0)

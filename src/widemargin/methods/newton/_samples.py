@@ -9,7 +9,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.linear import LinearProblem
 
-_SAMPLE_GROWTH = 4
+SAMPLE_GROWTH = 4
 """Each sample has so many times the rows of the one before."""
 
 SAMPLE_ERROR = 2.0
@@ -20,7 +20,7 @@ def has_samples(problem: BinaryProblem) -> bool:
     """Whether a part of the rows is enough for steps of their own."""
     return (
         problem.rows.weights <= MACHINE.largest_factorised
-        and problem.rows.count // _SAMPLE_GROWTH >= _smallest_sample(problem)
+        and problem.rows.count // SAMPLE_GROWTH >= _smallest_sample(problem)
     )
 
 
@@ -36,7 +36,7 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
         return stages
     smallest = _smallest_sample(problem)
     random = np.random.default_rng(seed)
-    size = count // _SAMPLE_GROWTH
+    size = count // SAMPLE_GROWTH
     if (
         size < MACHINE.last_sample_rows * weights
         and count >= 2 * MACHINE.last_sample_rows * weights
@@ -48,7 +48,7 @@ def growing_samples(problem: BinaryProblem, seed: int) -> list[NDArray[np.int64]
             break
         if size <= problem.rows.largest_sample:
             stages.insert(0, sample)
-        size //= _SAMPLE_GROWTH
+        size //= SAMPLE_GROWTH
     return stages
 
 

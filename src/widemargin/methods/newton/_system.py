@@ -14,6 +14,7 @@ from widemargin.data import work
 from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
 from widemargin.linalg.preconditioners import Diagonal, Preconditioner
+from widemargin.methods.newton._gradient_products import GradientProducts, Opening, opened
 from widemargin.problems.binary import BinaryProblem
 
 Vector = NDArray[np.float64]
@@ -45,6 +46,25 @@ class NewtonSystem:
     sums: CurvedRows | None = None
     residual: Vector | None = None
     """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
+    opening: Opening | None = None
+    """What the pass that formed the gradient has found for conjugate gradients."""
+    slopes: Vector | None = None
+    """The scores of the last direction's weights, where its products have kept them."""
+
+    def combine(
+        self, problem: BinaryProblem, curvature: Vector, name: str, *over: Vector
+    ) -> Vector:
+        """Return a combination of the rows, for the gradient, and prepare the direction."""
+        self.opening = None
+        if self._most_products(problem, curvature) == 0:
+            return getattr(problem.rows, name)(*over)
+        total, self.opening = opened(problem, curvature, name, over)
+        return total
+
+    def scores(self, problem: BinaryProblem, direction: Vector) -> Vector:
+        """Return the scores of the weights of the last direction."""
+        slopes, self.slopes = self.slopes, None
+        return problem.rows.scores(direction) if slopes is None else slopes
 
     def direction(
         self,
@@ -76,14 +96,25 @@ class NewtonSystem:
         self, problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float
     ) -> Vector | None:
         """Solve by conjugate gradients; None where a factor is likely to cost less."""
-        size = problem.rows.size
-        factorised = size.weights <= MACHINE.largest_factorised
-        most = _products_instead(size, int(np.count_nonzero(curvature)), one_call=False)
-        if factorised and (not self.by_diagonal or most < MACHINE.fewest_products):
+        most, opening = self._most_products(problem, curvature), self.opening
+        self.opening = self.slopes = None
+        if most == 0:
             return None
-        solution, self.residual, steps = _by_diagonal(problem, curvature, right, accuracy, most)
+        products = GradientProducts(problem, curvature, opening)
+        solution, self.residual, steps = _by_diagonal(problem, products, right, accuracy, most)
         self.took(steps, most)
-        return solution if steps < most or not factorised else None
+        if steps >= most and problem.rows.weights <= MACHINE.largest_factorised:
+            return None
+        self.slopes = products.slopes
+        return solution
+
+    def _most_products(self, problem: BinaryProblem, curvature: Vector) -> int:
+        """Return how many products the next direction may take; zero where a factor comes first."""
+        size = problem.rows.size
+        most = _products_instead(size, int(np.count_nonzero(curvature)), one_call=False)
+        if size.weights > MACHINE.largest_factorised:
+            return most
+        return most if self.by_diagonal and most >= MACHINE.fewest_products else 0
 
     def took(self, products: int, most: int) -> None:
         """Remember what a direction by the diagonal took.
@@ -284,7 +315,7 @@ def _penalised_factor(problem: BinaryProblem, matrix: Matrix) -> Factor | None:
 
 
 def _by_diagonal(
-    problem: BinaryProblem, curvature: Vector, right: Vector, accuracy: float, most: int
+    problem: BinaryProblem, products: GradientProducts, right: Vector, accuracy: float, most: int
 ) -> tuple[Vector, Vector, int]:
     """Solve with the diagonal as preconditioner, a free intercept eliminated.
 
@@ -292,26 +323,29 @@ def _by_diagonal(
     of a step keeps its constraint. What is left is I + Σ h_i (x_i − m)(x_i − m)ᵀ, with the mean m
     under the weights h. core/sweeps/newton_products.hpp has the same.
     """
-    diagonal = 1.0 + problem.rows.curvature_diagonal(curvature)
-    if not problem.free_intercept:
-        bare = partial(_product, problem, curvature)
-        return _conjugate_gradients(problem, bare, right, Diagonal(diagonal), accuracy, most)
-    total = float(curvature.sum())
-    total += LIFT * (1.0 + total)  # where no example has curvature the intercept has none either
-    mean = problem.rows.combine(curvature) / total
-    # Rounding may leave less than the penalty of the difference of two large sums.
-    diagonal = np.maximum(diagonal - total * mean**2, 1.0)
+    diagonal = 1.0 + products.diagonal
+    mean = np.zeros(0)
+    if problem.free_intercept:
+        total = products.total
+        # Where no example has curvature the intercept has none either.
+        total += LIFT * (1.0 + total)
+        mean = products.first / total
+        # Rounding may leave less than the penalty of the difference of two large sums.
+        diagonal = np.maximum(diagonal - total * mean**2, 1.0)
 
     def product(direction: Vector) -> Vector:
-        image, share = problem.rows.curvature_product(curvature, direction, 0.0)
+        image, share = products.product(direction)
         image += direction
-        image -= share * mean
+        if problem.free_intercept:
+            image -= share * mean
         return image
 
-    reduced = right[:-1] - right[-1] * mean
+    reduced = right[:-1] - right[-1] * mean if problem.free_intercept else right
     w, residual, steps = _conjugate_gradients(
-        problem, product, reduced, Diagonal(diagonal), accuracy, most
+        problem, product, reduced, Diagonal(diagonal), accuracy, most, products.moved
     )
+    if not problem.free_intercept:
+        return w, residual, steps
     return np.append(w, right[-1] / total - mean @ w), np.append(residual, 0.0), steps
 
 
@@ -331,10 +365,11 @@ def _conjugate_gradients(
     preconditioner: Preconditioner,
     accuracy: float,
     most: int,
+    moved: Callable[[float], None] | None = None,
 ) -> tuple[Vector, Vector, int]:
     """Solve until ½‖r‖² ≤ accuracy; return the solution, its residual and the number of steps."""
     solution, residual, steps = conjugate_gradients(
-        product, right, preconditioner.solve, NewtonAccuracy(right, accuracy, _FAR), most
+        product, right, preconditioner.solve, NewtonAccuracy(right, accuracy, _FAR), most, moved
     )
     size = problem.rows.size
     problem.meter.add(steps * (size.gradient_step() - size.product(2.0)))  # rows count their own

@@ -158,7 +158,7 @@ class Newton:
         if state.on_all:
             state.alpha = None  # a step that is broken off needs it no more: the scores give it
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
-        gradient = state.w - problem.rows.combine(alpha, y)
+        gradient = state.w - state.system.combine(problem, curvature, "combine", alpha, y)
         gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
         state.active = int(np.count_nonzero(curvature))
         # Vectors over the examples are what memory goes to: each is let go as soon as it has served
@@ -175,7 +175,7 @@ class Newton:
             level=loss.curvature_level,
         )
         del curvature
-        slopes = problem.rows.scores(direction)
+        slopes = state.system.scores(problem, direction)
         share = problem.rows.count / state.whole.rows.count
         state.passes += 3 * share
 
@@ -209,9 +209,13 @@ class Newton:
                 image += state.system.residual[: image.size]
             state.alpha = loss.clip(alpha, cost)
             alpha -= state.alpha
-            if alpha.any():
+            gap = primal - problem.dual(state.alpha, image)
+            # What was clipped counts where the gap may be small; in blocks it costs a pass.
+            near = problem.relative(abs(gap), primal) <= state.settings.tol
+            if (near or not problem.rows.blocked) and alpha.any():
                 image -= problem.rows.combine(alpha, y)
-            self._judge(state, state.alpha, image, primal - problem.dual(state.alpha, image))
+                gap = primal - problem.dual(state.alpha, image)
+            self._judge(state, state.alpha, image, gap)
         elif (
             -0.5 * at_zero
             <= 2.0 * SAMPLE_ERROR * primal * problem.rows.weights / problem.rows.count

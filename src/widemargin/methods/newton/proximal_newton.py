@@ -123,10 +123,11 @@ class ProximalNewton:
         state.active, state.h = problem.corner.proximal_alpha(
             state.center, state.h, state.scores, state.b, alpha
         )
-        state.combination = state.combination + rows.combine_change(alpha, state.alpha, y)
-        state.alpha = alpha
         curvature = np.empty(rows.count)
         problem.corner.proximal_curvature(state.h, alpha, curvature)
+        change = state.system.combine(problem, curvature, "combine_change", alpha, state.alpha, y)
+        state.combination = state.combination + change
+        state.alpha = alpha
         gradient = state.w - state.combination
         gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
 
@@ -140,7 +141,7 @@ class ProximalNewton:
             level=1.0 / state.h,
         )
         del curvature
-        slopes = rows.scores(direction)
+        slopes = state.system.scores(problem, direction)
         state.passes += 2 * share
         at_zero = float(gradient @ direction) + gradient_b * direction_b
         if not at_zero < 0.0:

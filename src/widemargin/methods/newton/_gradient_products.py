@@ -1,0 +1,111 @@
+"""What conjugate gradients of a Newton step ask of the rows, in few passes over the data.
+
+Where rows are in blocks a pass may mean reading all of them from a disk. There the pass that forms
+the gradient also sums up what preconditions the matrix, products keep the scores of their
+directions, so that the line search needs no pass of its own, and few rows that have curvature are
+copied once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.methods.newton._samples import SAMPLE_GROWTH
+from widemargin.problems.binary import BinaryProblem
+
+Vector = NDArray[np.float64]
+
+
+class Opening(NamedTuple):
+    """Σ h_i x_ij² of every weight, and Σ h_i x_i if the intercept is free."""
+
+    diagonal: Vector
+    first: Vector | None
+
+
+class GradientProducts:
+    """Products with Σ h_i x_i x_iᵀ.
+
+    Parameters
+    ----------
+    problem : BinaryProblem
+    curvature : ndarray of shape (n,)
+        The h_i.
+    opening : Opening, optional
+        What an earlier pass has summed up.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (n,), or None
+        The scores of what was moved so far, where products keep them.
+    """
+
+    def __init__(
+        self, problem: BinaryProblem, curvature: Vector, opening: Opening | None = None
+    ) -> None:
+        rows = problem.rows
+        self.slopes: Vector | None = None
+        if few_curved(problem, curvature):
+            members = np.flatnonzero(curvature)
+            rows, curvature = rows.take(members), curvature[members]
+        elif rows.blocked:
+            self.slopes = np.zeros(rows.count)
+        self._rows, self._curvature, self._opening = rows, curvature, opening
+        self._scores: Vector | None = None
+
+    @property
+    def diagonal(self) -> Vector:
+        """Σ h_i x_ij² for every weight."""
+        opening = self._opening
+        return self._rows.curvature_diagonal(self._curvature) if opening is None else opening[0]
+
+    @property
+    def first(self) -> Vector:
+        """Σ h_i x_i."""
+        found = None if self._opening is None else self._opening.first
+        return self._rows.combine(self._curvature) if found is None else found
+
+    @property
+    def total(self) -> float:
+        """Σ h_i."""
+        return float(self._curvature.sum())
+
+    def product(self, direction: Vector) -> tuple[Vector, float]:
+        """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction."""
+        if self.slopes is None:
+            return self._rows.curvature_product(self._curvature, direction, 0.0)
+        image, share, self._scores = self._rows.curvature_product_and_scores(
+            self._curvature, direction
+        )
+        return image, share
+
+    def moved(self, length: float) -> None:
+        """Move the slopes by a multiple of the last direction's scores."""
+        if self.slopes is not None and self._scores is not None:
+            self._scores *= length
+            self.slopes += self._scores
+
+
+def few_curved(problem: BinaryProblem, curvature: Vector) -> bool:
+    """Whether the rows with curvature are so few that they are worth a copy, and have room."""
+    rows = problem.rows
+    if not rows.blocked:
+        return False
+    few = int(np.count_nonzero(curvature))
+    return few <= min(rows.count // SAMPLE_GROWTH, rows.largest_sample)
+
+
+def opened(
+    problem: BinaryProblem, curvature: Vector, name: str, over: tuple[Vector, ...]
+) -> tuple[Vector, Opening | None]:
+    """Return a combination of the rows and, from the same pass, what opens conjugate gradients."""
+    rows = problem.rows
+    if not rows.blocked or few_curved(problem, curvature):
+        return getattr(rows, name)(*over), None
+    total, diagonal, first = rows.combine_with_diagonal(
+        (name, over), curvature, problem.free_intercept
+    )
+    return total, Opening(diagonal, first)
