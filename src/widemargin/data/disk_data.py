@@ -196,8 +196,11 @@ class DiskData(Elsewhere):
 def _blocks_of(file: BlockFile, threads: Threads, free: int, shift: Any) -> LocalBlocks:
     """Describe the blocks of a file, with so many bytes of memory to spare."""
     kept: dict[int, Rows] = {}
-    # A third for blocks that stay, a third for samples, the rest for what nobody has counted.
-    stay = int(np.searchsorted(np.cumsum(file.bytes), free // 3))
+    # A third for blocks that stay, a third for samples, the rest for what nobody has counted. Where
+    # blocks that stay would save little reading, samples have their share too.
+    stay, room = int(np.searchsorted(np.cumsum(file.bytes), free // 3)), free / 3.0
+    if 4 * stay < file.lengths.size:
+        stay, room = 0, 0.75 * free
 
     def load(place: int) -> Rows:
         if place in kept:
@@ -216,7 +219,7 @@ def _blocks_of(file: BlockFile, threads: Threads, free: int, shift: Any) -> Loca
 
     # A row that is copied has its values, indices and a pointer.
     row_bytes = float(file.bytes.sum()) / max(1.0, float(file.cuts[-1])) + 16.0
-    return LocalBlocks(file.cuts, load, threads, False, int(free / 3.0 / row_bytes), pick=pick)
+    return LocalBlocks(file.cuts, load, threads, False, int(room / row_bytes), pick=pick)
 
 
 def _cached(files: list[str], options: Options, caches: Path) -> BlockFile:

@@ -41,6 +41,9 @@ class GradientProducts:
     ----------
     slopes : ndarray of shape (n,), or None
         The scores of what was moved so far, where products keep them.
+    members : ndarray of int, or None
+        The rows with curvature, where they were copied to `rows`.
+    rows : Rows
     """
 
     def __init__(
@@ -48,25 +51,26 @@ class GradientProducts:
     ) -> None:
         rows = problem.rows
         self.slopes: Vector | None = None
+        self.members: NDArray[np.int64] | None = None
         if few_curved(problem, curvature):
-            members = np.flatnonzero(curvature)
-            rows, curvature = rows.take(members), curvature[members]
+            self.members = np.flatnonzero(curvature)
+            rows, curvature = rows.take(self.members), curvature[self.members]
         elif rows.blocked:
             self.slopes = np.zeros(rows.count)
-        self._rows, self._curvature, self._opening = rows, curvature, opening
+        self.rows, self._curvature, self._opening = rows, curvature, opening
         self._scores: Vector | None = None
 
     @property
     def diagonal(self) -> Vector:
         """Σ h_i x_ij² for every weight."""
         opening = self._opening
-        return self._rows.curvature_diagonal(self._curvature) if opening is None else opening[0]
+        return self.rows.curvature_diagonal(self._curvature) if opening is None else opening[0]
 
     @property
     def first(self) -> Vector:
         """Σ h_i x_i."""
         found = None if self._opening is None else self._opening.first
-        return self._rows.combine(self._curvature) if found is None else found
+        return self.rows.combine(self._curvature) if found is None else found
 
     @property
     def total(self) -> float:
@@ -76,8 +80,8 @@ class GradientProducts:
     def product(self, direction: Vector) -> tuple[Vector, float]:
         """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction."""
         if self.slopes is None:
-            return self._rows.curvature_product(self._curvature, direction, 0.0)
-        image, share, self._scores = self._rows.curvature_product_and_scores(
+            return self.rows.curvature_product(self._curvature, direction, 0.0)
+        image, share, self._scores = self.rows.curvature_product_and_scores(
             self._curvature, direction
         )
         return image, share

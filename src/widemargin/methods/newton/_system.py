@@ -48,14 +48,14 @@ class NewtonSystem:
     """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
     opening: Opening | None = None
     """What the pass that formed the gradient has found for conjugate gradients."""
-    slopes: Vector | None = None
-    """The scores of the last direction's weights, where its products have kept them."""
+    products: GradientProducts | None = None
+    """Those of the last direction, if it came from the diagonal."""
 
     def combine(
         self, problem: BinaryProblem, curvature: Vector, name: str, *over: Vector
     ) -> Vector:
         """Return a combination of the rows, for the gradient, and prepare the direction."""
-        self.opening = None
+        self.opening = self.products = None
         if self._most_products(problem, curvature) == 0:
             return getattr(problem.rows, name)(*over)
         total, self.opening = opened(problem, curvature, name, over)
@@ -63,8 +63,22 @@ class NewtonSystem:
 
     def scores(self, problem: BinaryProblem, direction: Vector) -> Vector:
         """Return the scores of the weights of the last direction."""
-        slopes, self.slopes = self.slopes, None
+        slopes = None if self.products is None else self.products.slopes
         return problem.rows.scores(direction) if slopes is None else slopes
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether the rows with curvature were copied."""
+        return self.products is not None and self.products.members is not None
+
+    def combine_change(
+        self, problem: BinaryProblem, fresh: Vector, old: Vector, signs: Vector
+    ) -> Vector:
+        """Return Σ (fresh_i − old_i) signs_i x_i, where only rows with curvature have changed."""
+        members = None if self.products is None else self.products.members
+        if self.products is None or members is None:
+            return problem.rows.combine_change(fresh, old, signs)
+        return self.products.rows.combine_change(fresh[members], old[members], signs[members])
 
     def direction(
         self,
@@ -97,7 +111,7 @@ class NewtonSystem:
     ) -> Vector | None:
         """Solve by conjugate gradients; None where a factor is likely to cost less."""
         most, opening = self._most_products(problem, curvature), self.opening
-        self.opening = self.slopes = None
+        self.opening = self.products = None
         if most == 0:
             return None
         products = GradientProducts(problem, curvature, opening)
@@ -105,7 +119,7 @@ class NewtonSystem:
         self.took(steps, most)
         if steps >= most and problem.rows.weights <= MACHINE.largest_factorised:
             return None
-        self.slopes = products.slopes
+        self.products = products
         return solution
 
     def _most_products(self, problem: BinaryProblem, curvature: Vector) -> int:

@@ -51,6 +51,8 @@ class ProximalNewtonState(State):
     center: Vector
     alpha: Vector
     combination: Vector
+    combined: Vector | None = None
+    """The dual variables that `combination` is the image of, where they are not `alpha`."""
     primal: float = 0.0
     system: NewtonSystem = field(default_factory=NewtonSystem)
     last_mismatch: float = 0.0
@@ -125,9 +127,11 @@ class ProximalNewton:
         )
         curvature = np.empty(rows.count)
         problem.corner.proximal_curvature(state.h, alpha, curvature)
-        change = state.system.combine(problem, curvature, "combine_change", alpha, state.alpha, y)
+        before = state.alpha if state.combined is None else state.combined
+        change = state.system.combine(problem, curvature, "combine_change", alpha, before, y)
         state.combination = state.combination + change
-        state.alpha = alpha
+        state.alpha, state.combined = alpha, None
+        del before
         gradient = state.w - state.combination
         gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
 
@@ -166,9 +170,28 @@ class ProximalNewton:
         )
         state.w = state.w + step * direction
         state.b += step * direction_b
-        state.combination = state.combination + rows.combine_change(slopes, alpha, y)
         state.alpha = slopes
-        self._recentre(state, -0.5 * at_zero)
+        self._recentre(
+            state, -0.5 * at_zero, self._move_image(state, alpha, (1.0 - step) * direction)
+        )
+
+    def _move_image(self, state: ProximalNewtonState, old: Vector, rest: Vector) -> Vector:
+        """Return w − w(α) after α has moved, `rest` being what is left of the direction.
+
+        To know what was clipped takes a pass over the data. In blocks it waits for the next step's
+        own one, unless the gap may be as small as what is asked for.
+        """
+        problem, system = state.problem, state.system
+        if problem.rows.blocked and not system.has_copies:
+            guess = -rest if system.residual is None else -(rest + system.residual[: rest.size])
+            gap = problem.corner.mismatch(state.scores, state.b, state.alpha)
+            gap += 0.5 * float(guess @ guess)
+            if problem.relative(gap, state.primal) > state.settings.tol:
+                state.combined = old
+                return guess
+        change = system.combine_change(problem, state.alpha, old, problem.y)
+        state.combination = state.combination + change
+        return state.w - state.combination
 
     def _small_steps(self, state: ProximalNewtonState) -> bool:
         """Take small steps until they are worth one in Python; return False if none was taken."""
@@ -206,11 +229,14 @@ class ProximalNewton:
         self._judge(state, report.gap, report.mismatch, report.decrease)
         return True
 
-    def _recentre(self, state: ProximalNewtonState, decrease: float) -> None:
+    def _recentre(
+        self, state: ProximalNewtonState, decrease: float, difference: Vector | None = None
+    ) -> None:
         """Judge the new point; move the centre when the rounding is what holds it back."""
         problem = state.problem
         mismatch = problem.corner.mismatch(state.scores, state.b, state.alpha)
-        difference = state.w - state.combination
+        if difference is None:
+            difference = state.w - state.combination
         state.primal = problem.primal(state.w, state.b, state.scores)
         gap = mismatch + 0.5 * float(difference @ difference)
         self._judge(state, gap, mismatch, decrease)
@@ -250,5 +276,5 @@ class ProximalNewton:
         state.alpha = np.zeros(count)
         if subset is None:
             state.start_alpha = np.empty(0)  # the point has dual variables of its own from here on
-        state.combination = np.zeros(problem.rows.weights)
+        state.combination, state.combined = np.zeros(problem.rows.weights), None
         state.last_mismatch = 0.0
