@@ -186,7 +186,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_WEIGHT_OF_CONE": "the weight of one constraint on the central path",
         "_MARGINS": "a first price, in margins",
     },
-    "methods/newton/_samples.py": {"_SAMPLE_GROWTH": "a ratio", "SAMPLE_ERROR": "multiples of d/m"},
+    "methods/newton/_samples.py": {"SAMPLE_GROWTH": "a ratio", "SAMPLE_ERROR": "multiples of d/m"},
     "methods/newton/_system.py": {
         "_DEAR": "a share of the conjugate gradients that are allowed",
         "_FAR": "a multiple of the accuracy that is asked for",

@@ -100,6 +100,19 @@ def test_the_same_bits_as_in_memory(client: Any, loss: str) -> None:
     np.testing.assert_array_equal(predicted.compute(), memory.predict(X))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_wide_rows_take_conjugate_gradients(client: Any, loss: str) -> None:
+    random = np.random.default_rng(4)
+    X = random.standard_normal((2500, 2100), dtype=np.float32)
+    y = np.where(X[:, :5].sum(axis=1) + random.standard_normal(2500) > 0.3, 1, -1)
+    rows = rows_of_block(X)
+    assert len(X) > rows
+    arrays = da.from_array(X, chunks=(rows, 2100)), da.from_array(y, chunks=rows)
+    model = on_dask(loss, C=1e-4, client=client).fit(*arrays)
+    assert model.status_ == ["converged"]
+    assert bits(model) == bits(local(loss, C=1e-4).fit(X, y))
+
+
 def test_all_classes_at_once(client: Any) -> None:
     X, _ = examples()
     y = np.argmax(X[:, :3] + np.random.default_rng(0).standard_normal((len(X), 3)), axis=1)
