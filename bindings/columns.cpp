@@ -25,7 +25,24 @@ class Columns {
         throw std::invalid_argument("a column holds more entries than there are rows");
       }
     }
-    view = {values_.data(), rows_.data(), pointers_.data(), count, length};
+    view = {values_.data(), rows_.data(), pointers_.data(), nullptr, count, length};
+  }
+
+  // Some of the columns; nothing is copied.
+  Columns take(IndexVector places) const {
+    if (view.places != nullptr) throw std::invalid_argument("columns were taken already");
+    require_indices(places, view.count, "places");
+    Columns taken = *this;
+    taken.places_ = std::move(places);
+    taken.view.places = taken.places_.data();
+    taken.view.count = static_cast<std::int64_t>(taken.places_.shape(0));
+    return taken;
+  }
+
+  std::int64_t stored() const {
+    std::int64_t total = 0;
+    for (std::int64_t j = 0; j < view.count; ++j) total += view.stored(j);
+    return total;
   }
 
   ColumnView view;
@@ -34,6 +51,7 @@ class Columns {
   Vector values_;
   Labels rows_;
   IndexVector pointers_;
+  IndexVector places_;
 };
 
 // A quadratic model over columns: the arrays are checked once.
@@ -116,6 +134,32 @@ void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows) {
       .def(nb::init<Vector, Labels, IndexVector, std::int64_t>(), nb::arg("values").noconvert(),
            nb::arg("rows").noconvert(), nb::arg("pointers").noconvert(), nb::arg("length"))
       .def_prop_ro("count", [](const Columns& c) { return c.view.count; })
+      .def_prop_ro("stored", &Columns::stored)
+      .def("take", &Columns::take, nb::arg("places").noconvert())
+      .def(
+          "add",
+          [](const Columns& columns, Vector change, MutableVector out, std::int64_t begin,
+             std::int64_t end) {
+            require_length(change, columns.view.count, "change");
+            require_length(out, columns.view.length, "out");
+            require_range(begin, end, columns.view.count);
+            nb::gil_scoped_release release;
+            add_columns(columns.view, change.data(), out.data(), begin, end);
+          },
+          nb::arg("change"), nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "combine",
+          [](const Columns& columns, Vector a, MutableVector sums, std::int64_t begin,
+             std::int64_t end) {
+            require_length(a, columns.view.length, "a");
+            require_length(sums, columns.view.count, "sums");
+            require_range(begin, end, columns.view.count);
+            nb::gil_scoped_release release;
+            for (std::int64_t j = begin; j < end; ++j) {
+              sums.data()[j] = column_sum(columns.view, a.data(), j);
+            }
+          },
+          nb::arg("a"), nb::arg("sums").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "sums",
           [](const Columns& columns, Vector a, MutableVector sums, MutableVector squares,

@@ -7,15 +7,19 @@
 
 namespace widemargin {
 
-// Columns one after the other: the values of a column that stores every row need no row numbers.
+// Some columns of a matrix that is stored column after column: the values of a column that stores
+// every row need no row numbers.
 struct ColumnView {
   const double* values = nullptr;
   const std::int32_t* rows = nullptr;
   const std::int64_t* pointers = nullptr;
-  std::int64_t count = 0;   // columns
-  std::int64_t length = 0;  // rows of the matrix
+  const std::int64_t* places = nullptr;  // which columns; all of them if null
+  std::int64_t count = 0;                // columns
+  std::int64_t length = 0;               // rows of the matrix
 
-  std::int64_t stored(std::int64_t j) const { return pointers[j + 1] - pointers[j]; }
+  std::int64_t place(std::int64_t j) const { return places == nullptr ? j : places[j]; }
+  std::int64_t begin(std::int64_t j) const { return pointers[place(j)]; }
+  std::int64_t stored(std::int64_t j) const { return pointers[place(j) + 1] - begin(j); }
   bool whole(std::int64_t j) const { return stored(j) == length; }
 };
 
@@ -68,11 +72,13 @@ void take_columns(const Rows& rows, const std::int32_t* place, const std::int64_
   }
   for (std::int64_t i = begin; i < end; ++i) {
     std::int64_t at = pointers[i];
+    const std::int64_t last = pointers[i + 1] - 1;
+    // The only branch is guessed right: what has no place is written over by what follows.
     rows.for_each(i, [&](std::int64_t j, double v) {
-      if (place[j] >= 0) {
-        indices[at] = place[j];
-        values[at++] = v;
-      }
+      if (at > last) return;
+      indices[at] = place[j];
+      values[at] = v;
+      at += place[j] >= 0;
     });
   }
 }

@@ -66,6 +66,24 @@ inline double matrix_sweeps(const double* matrix, std::int64_t side, double* slo
   }
 }
 
+// The sum of x_ij a_i over the rows of column j.
+inline double column_sum(const ColumnView& columns, const double* a, std::int64_t j) {
+  const double* v = columns.values + columns.begin(j);
+  const std::int64_t stored = columns.stored(j);
+  if (columns.whole(j)) return dot_dense(v, a, stored);
+  const std::int32_t* at = columns.rows + columns.begin(j);
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  std::int64_t q = 0;
+  for (; q + 4 <= stored; q += 4) {
+    s0 += v[q] * a[at[q]];
+    s1 += v[q + 1] * a[at[q + 1]];
+    s2 += v[q + 2] * a[at[q + 2]];
+    s3 += v[q + 3] * a[at[q + 3]];
+  }
+  for (; q < stored; ++q) s0 += v[q] * a[at[q]];
+  return (s0 + s1) + (s2 + s3);
+}
+
 // What column sweeps change, and what they read of the model.
 struct ColumnModel {
   const double* curvature;  // h
@@ -83,25 +101,11 @@ inline double column_sweep(const ColumnView& columns, const ColumnModel& model, 
   double worst = 0.0;
   for (std::int64_t k = begin; k < end; ++k) {
     const std::int64_t j = order[k];
-    const double* v = columns.values + columns.pointers[j];
-    const std::int32_t* at = columns.rows + columns.pointers[j];
+    const double* v = columns.values + columns.begin(j);
+    const std::int32_t* at = columns.rows + columns.begin(j);
     const std::int64_t stored = columns.stored(j);
     const bool whole = columns.whole(j);
-    double slope = 0.0;
-    if (whole) {
-      slope = dot_dense(v, model.rest, stored);
-    } else {
-      double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-      std::int64_t q = 0;
-      for (; q + 4 <= stored; q += 4) {
-        s0 += v[q] * model.rest[at[q]];
-        s1 += v[q + 1] * model.rest[at[q + 1]];
-        s2 += v[q + 2] * model.rest[at[q + 2]];
-        s3 += v[q + 3] * model.rest[at[q + 3]];
-      }
-      for (; q < stored; ++q) s0 += v[q] * model.rest[at[q]];
-      slope = (s0 + s1) + (s2 + s3);
-    }
+    double slope = column_sum(columns, model.rest, j);
     const double share = model.shares[j];
     slope -= *model.total_rest * model.inverse * share;
     worst = std::max(worst, penalty.violation(slope, model.z[j]));
@@ -128,8 +132,8 @@ inline double column_sweep(const ColumnView& columns, const ColumnModel& model, 
 inline void column_sums(const ColumnView& columns, const double* a, double* sums, double* squares,
                         std::int64_t begin, std::int64_t end) {
   for (std::int64_t j = begin; j < end; ++j) {
-    const double* v = columns.values + columns.pointers[j];
-    const std::int32_t* at = columns.rows + columns.pointers[j];
+    const double* v = columns.values + columns.begin(j);
+    const std::int32_t* at = columns.rows + columns.begin(j);
     const std::int64_t stored = columns.stored(j);
     double s0 = 0.0, s1 = 0.0, q0 = 0.0, q1 = 0.0;
     std::int64_t q = 0;
@@ -146,6 +150,18 @@ inline void column_sums(const ColumnView& columns, const double* a, double* sums
     }
     sums[j] = s0 + s1;
     squares[j] = q0 + q1;
+  }
+}
+
+// out_i += sum_j change[j] x_ij over the columns [begin, end).
+inline void add_columns(const ColumnView& columns, const double* change, double* out,
+                        std::int64_t begin, std::int64_t end) {
+  for (std::int64_t j = begin; j < end; ++j) {
+    if (change[j] == 0.0) continue;
+    const double* v = columns.values + columns.begin(j);
+    const std::int32_t* at = columns.rows + columns.begin(j);
+    const std::int64_t stored = columns.stored(j);
+    for (std::int64_t q = 0; q < stored; ++q) out[at[q]] += change[j] * v[q];
   }
 }
 

@@ -52,6 +52,8 @@ class Machine:
         second-level cache.
     multinomial_visit : float
         What a visit of multinomial dual descent costs beside products and exponentials.
+    transposed_value : float
+        A stored value of a copy that is stored column after column.
     rounded_term : float
         A term of the rounded multiclass loss, per example and class, in a Newton step.
     scattered_multiply, far_multiply : float
@@ -270,6 +272,7 @@ class Machine:
     block_value: float = 0.31
     dense_block_value: float = 0.25
     far_block_value: float = 1.1
+    transposed_value: float = 13.0
     rounded_term: float = 40.0
     scattered_multiply: float = 0.5
     far_multiply: float = 1.3

@@ -51,7 +51,7 @@ class Rows:
     shift: Vector | None = None
     _longest: int = -1
     _constant: float = 0.0
-    _kept: dict[str, Vector] = field(default_factory=dict)
+    _kept: dict[str, Any] = field(default_factory=dict)
     _means: dict[str, float] = field(default_factory=dict)
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
     _whole: Rows | None = None
@@ -197,6 +197,11 @@ class Rows:
     def constant(self) -> float:
         """Value of the constant feature, or 0."""
         return self._constant
+
+    @property
+    def plain(self) -> bool:
+        """Whether `array` has these rows and no others, and no constant feature is added."""
+        return self.array is not None and self._taken_from is None and not self._constant
 
     def copied(self, subset: NDArray[np.int64]) -> Rows:
         """Copy some of the rows that `of` was given."""

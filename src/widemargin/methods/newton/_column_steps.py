@@ -40,11 +40,14 @@ _MORE = 1.1
 _INNER_STEPS = 8
 """Steps on one working set before the columns outside are looked at."""
 
-_SAMPLE, _SAMPLE_STEPS = 8, 20
-"""The sample that goes before all rows has one in so many; steps on it at most."""
+_SAMPLE = 8
+"""The sample that goes before all rows has one in so many."""
 
 _TAKEN_OUT = 4.0
 """Products that taking columns out costs: two to count and copy them, two for what follows."""
+
+_FORETOLD = 0.1
+"""Share of a decrease by which a model may be wrong that is trusted."""
 
 _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
@@ -65,8 +68,10 @@ class ColumnState(State):
     v: Vector
     total: float
     columns: Columns | None = None
-    sampled: bool = True
-    """Whether a sample has been used, or is of no use."""
+    sample: ColumnState | None = None
+    """Where the steps on a sample are that come first, if there are any."""
+    trust: float = 1.0
+    """New models that sweeps over one model may cost as much as."""
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
@@ -116,27 +121,26 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
-            sampled=warm is not None,
         )
         self._look(state)
         self._look_at_all(state)
+        if warm is None:
+            self._take_sample(state)
         return state
 
     def advance(self, state: ColumnState) -> None:
         """Grow the working set, take steps on it, and look at all columns again.
 
-        The first time, a sample of the rows leads near the solution if rows are many.
+        If rows are many, steps on a sample of them come first and lead near the solution.
         """
         problem = state.problem
-        if not state.sampled:
-            self._begin_on_sample(state)
-            if state.expected_gap <= state.settings.tol:
-                return
+        if state.sample is not None:
+            self._step_on_sample(state, state.sample)
+            return
         worst = self._grow(state)
         columns = state.columns
         assert columns is not None
-        everything = columns.rows is problem.rows
-        steps = 1 if everything else _INNER_STEPS
+        steps = 1 if columns.all else _INNER_STEPS
         moved = False
         for step in range(steps):
             inside = state.v[columns.places]
@@ -150,75 +154,74 @@ class ColumnNewton(ABC):
             moved = True
             self._look(state)
             if step + 1 < steps:
-                state.v[columns.places] = columns.rows.combine(state.alpha, problem.y)
+                state.v[columns.places] = self._slopes(columns, state.alpha * problem.y)
         if not moved:
-            state.finished = everything or state.expected_gap <= 0.0
+            state.finished = columns.all or state.expected_gap <= 0.0
             if not state.finished:
-                state.columns = Columns.of(problem.rows, np.arange(problem.rows.weights))
+                state.columns = Columns(problem.rows, np.arange(problem.rows.weights))
             return
         self._look_at_all(state)
 
-    def _begin_on_sample(self, state: ColumnState) -> None:
-        """Take the weights that a sample of the rows gives, if they are better."""
-        state.sampled = True
+    def _take_sample(self, state: ColumnState) -> None:
+        """Begin with a sample of the rows, if they are so many that it leads near the solution."""
         problem, rows = state.problem, state.problem.rows
         size = rows.count // _SAMPLE
         if size < MACHINE.least_sample or rows.count < MACHINE.rows_of_samples * rows.weights:
             return
         sample = spread_sample(problem, size, np.random.default_rng(state.settings.seed))
-        if sample is None:
+        if sample is not None:
+            state.sample = self.start(problem.subproblem(sample), state.point, state.settings)
+
+    def _step_on_sample(self, state: ColumnState, part: ColumnState) -> None:
+        """Advance on the sample; take its weights once they are as good as its size allows.
+
+        Until then the state's point is the start.
+        """
+        before = part.passes
+        self.advance(part)
+        state.passes += (part.passes - before) / _SAMPLE
+        error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w)) / part.problem.rows.count
+        if not part.finished and part.expected_gap > max(error, state.settings.tol):
             return
-        part = self.start(problem.subproblem(sample), state.point, state.settings)
-        for _ in range(_SAMPLE_STEPS):
-            error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w)) / size
-            if part.finished or part.expected_gap <= max(error, state.settings.tol):
-                break
-            self.advance(part)
-        before = state.total + state.penalty.of(state.w)
-        scores = rows.scores(part.w)
+        state.sample = None
+        problem = state.problem
+        scores = problem.rows.scores(part.w)
+        state.passes += 1.0
         after = problem.loss.total(problem.y, problem.cost, scores, part.b)
-        state.passes += part.passes / _SAMPLE + 1.0
-        if after + state.penalty.of(part.w) < before:
+        if after + state.penalty.of(part.w) < state.total + state.penalty.of(state.w):
             state.w, state.b, state.scores = part.w, part.b, scores
             self._look(state)
             self._look_at_all(state)
 
+    @abstractmethod
+    def _slopes(self, columns: Columns, a: Vector) -> Vector:
+        """Return Σ_i x_ij a_i for the columns of a working set."""
+
+    @abstractmethod
+    def _scores(self, columns: Columns, change: Vector) -> Vector:
+        """Return Σ_j x_ij change_j over the columns of a working set."""
+
+    @abstractmethod
+    def _size(self, columns: Columns) -> Size:
+        """Count rows, columns and stored values of a working set."""
+
     def _grow(self, state: ColumnState) -> float:
         """Choose the working set; return the largest violation of all columns."""
         violations = state.penalty.violations(state.v, state.w)
-        support = np.flatnonzero(state.w)
-        old = state.columns
-        wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
-        if old is not None:
+        worst = float(violations.max(initial=0.0))
+        if state.columns is not None:
             covered = np.zeros(state.w.size, dtype=bool)
-            covered[old.places] = True
-            outside = np.where(covered, 0.0, violations)
-            if not outside.any() or old.rows is state.problem.rows:
-                return float(violations.max(initial=0.0))
-            # Sets that had to change again and again were too small.
-            state.changes += 1
-            wanted = int(wanted * _MORE**state.changes)
-        violations_or_support = violations.copy()
-        violations_or_support[support] = np.inf
-        if old is not None:
-            violations_or_support[old.places] = np.maximum(
-                violations_or_support[old.places], np.finfo(float).tiny
-            )
-        if self._takes_all(state.problem.rows.size, wanted):
-            places = np.arange(state.w.size)
-        else:
-            places = np.argpartition(-violations_or_support, wanted)[:wanted]
-            places = np.sort(places[violations_or_support[places] > 0.0])
-        if places.size == 0:
-            places = np.arange(1)
-        state.columns = Columns.of(state.problem.rows, places)
+            covered[state.columns.places] = True
+            if state.columns.all or not violations[~covered].any():
+                return worst
+        places = self._chosen(state, violations)
+        state.columns = Columns(state.problem.rows, places if places.size else np.arange(1))
         state.active = places.size
-        state.passes += 1.0
-        return float(violations.max(initial=0.0))
+        return worst
 
-    def _takes_all(self, size: Size, wanted: int) -> bool:
-        """Whether to work on all columns, though so many would do: taking them out has a price."""
-        return 4 * wanted >= size.weights
+    @abstractmethod
+    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
+        """Return the columns of the next working set."""
 
     def _step(self, state: ColumnState, columns: Columns, inside: Vector, wanted: float) -> bool:
         """Take one step on the working set; return whether it lowered the objective."""
@@ -227,18 +230,23 @@ class ColumnNewton(ABC):
         rest = state.alpha * problem.y
         model = Model(columns, old, inside, state.curvature, rest, problem.free_intercept)
         z, move, passes = self.minimise(state, model, wanted)
-        share = columns.rows.size.values / max(1, problem.rows.size.values)
+        share = self._size(columns).values / max(1, problem.rows.size.values)
         state.passes += (passes + 2.0) * share
         change = z - old
         if not (change.any() or move != 0.0):
             return False
-        slopes = columns.rows.scores(change)
+        slopes = self._scores(columns, change)
         expected = float(inside @ change) + model.excess * move
         expected += state.penalty.of(old) - state.penalty.of(z)
+        bend = float(state.curvature @ (slopes + move) ** 2)
+        before = state.total + state.penalty.of(old)
         found = self._searched(state, (old, z), slopes, move, expected)
         if found is None:
             return False
-        fresh, state.scores, state.b = found
+        fresh, state.scores, state.b, after = found
+        # A model that foretold the decrease is worth more sweeps than one that did not.
+        foretold = abs(before - after - expected + 0.5 * bend) <= _FORETOLD * (before - after)
+        state.trust = 2.0 * state.trust if foretold else 1.0
         w = state.w.copy()
         w[columns.places] = fresh
         state.w = w
@@ -251,22 +259,26 @@ class ColumnNewton(ABC):
         slopes: Vector,
         move: float,
         expected: float,
-    ) -> tuple[Vector, Vector, float] | None:
-        """Return weights, scores and intercept of a step that lowers the objective, if one does."""
+    ) -> tuple[Vector, Vector, float, float] | None:
+        """Return a step that lowers the objective, if one does.
+
+        Weights, scores, intercept, and the objective there but for weights of other columns.
+        """
         problem, loss = state.problem, state.problem.loss
         old, z = ends
         before, length = state.total + state.penalty.of(old), 1.0
         if expected <= _ROUNDING * (before + state.penalty.of(state.w)):
             # Near the optimum a whole step is right although the objective cannot tell.
             state.blind += 1
-            return (z, state.scores + slopes, state.b + move) if state.blind <= _BLIND else None
+            whole = z, state.scores + slopes, state.b + move, before - expected
+            return whole if state.blind <= _BLIND else None
         for _ in range(_HALVINGS):
             fresh = old + length * (z - old) if length < 1.0 else z
             scores, b = state.scores + length * slopes, state.b + length * move
             after = loss.total(problem.y, problem.cost, scores, b) + state.penalty.of(fresh)
             problem.meter.add(problem.rows.size.vectors(4.0))
             if before - after >= _SUFFICIENT * length * expected - _ROUNDING * before:
-                return fresh, scores, b
+                return fresh, scores, b, after
             length *= 0.5
         return None
 
@@ -294,11 +306,23 @@ class ColumnNewton(ABC):
 class ByMatrix(ColumnNewton):
     """Models are minimised with the Gram matrix of the working set."""
 
-    def _takes_all(self, size: Size, wanted: int) -> bool:
-        """The same where the matrix of all columns costs little: it grows with their square."""
-        part = Size(size.rows, wanted, size.values * wanted // size.weights)
-        dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
-        return super()._takes_all(size, wanted) and (2 * wanted >= size.weights or not dear)
+    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
+        """Take those that violate most, twice as many as there are weights: matrices are dear."""
+        support = np.flatnonzero(state.w)
+        wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
+        order = violations.copy()
+        order[support] = np.inf
+        if state.columns is not None:
+            # Sets that had to change again and again were too small.
+            state.changes += 1
+            wanted = int(wanted * _MORE**state.changes)
+            old = state.columns.places
+            order[old] = np.maximum(order[old], np.finfo(float).tiny)
+        state.passes += 1.0
+        if _takes_all(state.problem.rows.size, wanted):
+            return np.arange(state.w.size)
+        places = np.argpartition(-order, wanted)[:wanted]
+        return np.sort(places[order[places] > 0.0])
 
     def minimise(
         self, state: ColumnState, model: Model, wanted: float
@@ -308,13 +332,47 @@ class ByMatrix(ColumnNewton):
         z, move = by_matrix(model, state.penalty, wanted, matrix)
         return z, move, 1.0
 
+    def _slopes(self, columns: Columns, a: Vector) -> Vector:
+        return columns.rows.combine(a)
+
+    def _scores(self, columns: Columns, change: Vector) -> Vector:
+        return columns.rows.scores(change)
+
+    def _size(self, columns: Columns) -> Size:
+        return columns.rows.size
+
 
 class ByColumns(ColumnNewton):
     """Models are minimised by sweeps over the columns of the working set."""
 
+    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
+        """Take all that violate: to visit them costs no more than it took to find them."""
+        return np.flatnonzero((state.w != 0.0) | (violations > 0.0))
+
     def minimise(
         self, state: ColumnState, model: Model, wanted: float
     ) -> tuple[Vector, float, float]:
-        """Sweep over the columns until the model is minimised."""
-        z, move, sweeps = by_columns(model, state.penalty, wanted)
+        """Sweep over the columns until the model is minimised, or a new one is worth more."""
+        size = model.columns.size
+        fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
+        z, move, sweeps = by_columns(model, state.penalty, wanted, state.trust * fresh)
         return z, move, float(sweeps)
+
+    def _slopes(self, columns: Columns, a: Vector) -> Vector:
+        return columns.combine(a)
+
+    def _scores(self, columns: Columns, change: Vector) -> Vector:
+        return columns.scores(change)
+
+    def _size(self, columns: Columns) -> Size:
+        return columns.size
+
+
+def _takes_all(size: Size, wanted: int) -> bool:
+    """Whether to form the matrix of all columns, though so many would do.
+
+    Taking columns out has a price; the matrix grows with their square.
+    """
+    part = Size(size.rows, wanted, size.values * wanted // size.weights)
+    dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
+    return 4 * wanted >= size.weights and (2 * wanted >= size.weights or not dear)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
 from widemargin.data.work import Meter, factor
 from widemargin.instruction_sets import core
+from widemargin.linalg.conjugate_gradients import conjugate_gradients
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -25,8 +25,8 @@ Matrix = NDArray[np.float64]
 _DAMPING = 1e-12
 """Share of the largest curvature that each coordinate has at least: a flat model has a minimum."""
 
-_DEPTH = 5
-"""Sweeps that an extrapolation combines (Bertrand and Massias, Algorithm 1)."""
+_FEW = 4
+"""Conjugate gradients that sweeps have to cost as much as before they are tried."""
 
 _ROUNDS = 30
 """Rounds of sweeps and of steps on the support; each ends in a better point."""
@@ -95,7 +95,7 @@ def by_matrix(
         G = np.ascontiguousarray(G)
     excess = model.excess / mass if mass > 0.0 else 0.0
     z, slopes = model.w.copy(), model.gradient - excess * shares
-    descend(G, slopes, z, penalty, wanted, model.columns.rows.meter)
+    descend(G, slopes, z, penalty, wanted, model.columns.source.meter)
     move = excess - float(shares @ (z - model.w)) / mass if mass > 0.0 else 0.0
     return z, move
 
@@ -136,15 +136,7 @@ def _settle(G: Matrix, slopes: Vector, z: Vector, penalty: Penalty) -> None:
         step = cho_solve(cho_factor(system, lower=True, overwrite_a=True), wish)
     except LinAlgError:
         return
-    goal = z[support] + step
-    crossing = goal * signs <= 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lengths = np.where(crossing, z[support] / -step, np.inf)
-    first = float(lengths.min(initial=np.inf))
-    options = [np.where(crossing, 0.0, goal)]
-    if first < 1.0:
-        options.append(np.where(lengths <= first, 0.0, z[support] + first * step))
-    for fresh in options:
+    for fresh in _kept_signs(z[support], step):
         change = fresh - z[support]
         turn = change @ G[support]
         gain = float(change @ slopes[support]) - 0.5 * float(turn[support] @ change)
@@ -155,44 +147,38 @@ def _settle(G: Matrix, slopes: Vector, z: Vector, penalty: Penalty) -> None:
             return
 
 
-def by_columns(model: Model, penalty: Penalty, wanted: float) -> tuple[Vector, float, int]:
+def _kept_signs(z: Vector, step: Vector) -> list[Vector]:
+    """Return where a step leads: as a whole, and up to where the first weight becomes zero.
+
+    Weights that would change their signs become zero.
+    """
+    goal = z + step
+    crossing = goal * np.sign(z) <= 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lengths = np.where(crossing, z / -step, np.inf)
+    first = float(lengths.min(initial=np.inf))
+    options = [np.where(crossing, 0.0, goal)]
+    if first < 1.0:
+        options.append(np.where(lengths <= first, 0.0, z + first * step))
+    return options
+
+
+def by_columns(
+    model: Model, penalty: Penalty, wanted: float, budget: float
+) -> tuple[Vector, float, int]:
     """Minimise a model by sweeps over its columns; return z, the intercept's move and the sweeps.
 
-    Every few sweeps the last points are combined so that their changes cancel (Anderson's
-    extrapolation); the result is kept if it lowers the model.
+    Sweeps find out which weights are zero and what signs the others have. Where they have cost as
+    much as a few conjugate gradients on these, such steps follow. Ends after about `budget`
+    nanoseconds of work, if the model is not minimised before.
     """
-    columns = model.columns
-    shares, diagonal = columns.sums(model.curvature)
-    if not model.free:
-        shares = np.zeros_like(shares)
-    mass = model.mass
-    inverse = 1.0 / mass if mass > 0.0 else 0.0
-    diagonal = diagonal + _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
-    z, rest = model.w.copy(), model.rest.copy()
-    sweeps = core.ColumnSweeps(
-        columns.by_column,
-        (penalty.rho, penalty.ridge),
-        model.curvature,
-        diagonal,
-        shares,
-        z,
-        rest,
-        inverse,
-    )
-    sweeps.total = model.excess
-    every = np.arange(z.size)
-    work, meter = columns.rows.size.product(3.0), columns.rows.meter
-    trail: list[tuple[Vector, Vector, float]] = [(z.copy(), rest.copy(), sweeps.total)]
-    made, worst = 0, np.inf
+    descent = _ColumnDescent(model, penalty)
+    every, made, worst = np.arange(model.w.size), 0, np.inf
     while made < _SWEEPS:
-        nonzero = np.flatnonzero(z)
+        nonzero = np.flatnonzero(descent.z)
         # Those that are not zero settle first.
         order = nonzero if made % 3 and nonzero.size else every
-        share = order.size / max(1, z.size)
-        now = 0.0
-        for begin, end in columns.rows.pieces(share * work, order.size):
-            now = max(now, sweeps.sweep(order, begin, end))
-        meter.add(share * work)
+        now = descent.sweep(order)
         made += 1
         if order is every:
             worst = now
@@ -200,11 +186,94 @@ def by_columns(model: Model, penalty: Penalty, wanted: float) -> tuple[Vector, f
                 break
         elif now <= 0.1 * worst:
             made += -made % 3  # the next one is over all
-        trail.append((z.copy(), rest.copy(), sweeps.total))
-        if len(trail) > _DEPTH:
-            _extrapolate(model, penalty, sweeps, trail, z, rest, shares * inverse)
-            trail = [(z.copy(), rest.copy(), sweeps.total)]
-    return z, sweeps.total * inverse, made
+        if descent.spent > budget:
+            break
+        if descent.settles():
+            descent.settle(wanted)
+            made += -made % 3
+    return descent.z, descent.sweeps.total * descent.inverse, made
+
+
+class _ColumnDescent:
+    """Weights of a model's columns and what is left of the duals, as sweeps change them."""
+
+    def __init__(self, model: Model, penalty: Penalty) -> None:
+        self.model, self.penalty, self.columns = model, penalty, model.columns
+        shares, diagonal = self.columns.sums(model.curvature)
+        self.shares = shares if model.free else np.zeros_like(shares)
+        mass = model.mass
+        self.inverse = 1.0 / mass if mass > 0.0 else 0.0
+        self.diagonal = diagonal + _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
+        self.z, self.rest = model.w.copy(), model.rest.copy()
+        self.sweeps = core.ColumnSweeps(
+            self.columns.by_column,
+            (penalty.rho, penalty.ridge),
+            model.curvature,
+            self.diagonal,
+            self.shares,
+            self.z,
+            self.rest,
+            self.inverse,
+        )
+        self.sweeps.total = model.excess
+        self.meter = self.columns.source.meter
+        self.began = self.since = self.meter.nanoseconds
+        self.work = self.columns.size.product(3.0) + MACHINE.sweep_call
+
+    @property
+    def spent(self) -> float:
+        """Nanoseconds of work on this model."""
+        return self.meter.nanoseconds - self.began
+
+    def sweep(self, order: NDArray[np.int64]) -> float:
+        """Visit columns; return the largest violation met."""
+        work, worst = self.work * order.size / max(1, self.z.size), 0.0
+        for begin, end in self.columns.source.pieces(work, order.size):
+            worst = max(worst, self.sweeps.sweep(order, begin, end))
+        self.meter.add(work)
+        return worst
+
+    def settles(self) -> bool:
+        """Whether sweeps have cost as much as a few steps of conjugate gradients would."""
+        return self.meter.nanoseconds - self.since > _FEW * self.work
+
+    def settle(self, wanted: float) -> None:
+        """Solve for the weights that are not zero at their signs, about as long as sweeps took."""
+        z, penalty = self.z, self.penalty
+        support = np.flatnonzero(z)
+        slopes = self.columns.combine(self.rest) - self.sweeps.total * self.inverse * self.shares
+        wish = slopes[support] - penalty.rho * np.sign(z[support]) - penalty.ridge * z[support]
+        diagonal = self.diagonal[support] - self.shares[support] ** 2 * self.inverse
+        diagonal = np.maximum(diagonal, _DAMPING * self.diagonal[support]) + penalty.ridge
+        most = int((self.meter.nanoseconds - self.since) / self.work) + 1
+        step, _, _ = conjugate_gradients(
+            lambda d: self._bent(support, d)[1],
+            wish,
+            lambda r: r / diagonal,
+            lambda x, r, now, start: np.abs(r).max() <= 0.3 * wanted,
+            most,
+        )
+        for fresh in _kept_signs(z[support], step):
+            change = fresh - z[support]
+            turned, bent = self._bent(support, change)
+            gain = float(change @ slopes[support]) + 0.5 * penalty.ridge * float(change @ change)
+            gain += penalty.of(z[support]) - penalty.of(fresh) - 0.5 * float(bent @ change)
+            if gain > 0.0:
+                z[support] = fresh
+                self.rest -= turned
+                self.sweeps.total -= float(self.shares[support] @ change)
+                break
+        self.since = self.meter.nanoseconds
+
+    def _bent(self, support: NDArray[np.int64], d: Vector) -> tuple[Vector, Vector]:
+        """Return h ∘ X d and (G + ridge) d for a change of the weights on the support."""
+        change = np.zeros(self.z.size)
+        change[support] = d
+        turned = self.model.curvature * self.columns.scores(change)
+        self.meter.add(MACHINE.gradient_call)
+        share = float(self.shares[support] @ d) * self.inverse
+        bent = self.columns.combine(turned)[support] - share * self.shares[support]
+        return turned, bent + self.penalty.ridge * d
 
 
 def extrapolation(moves: Sequence[Vector]) -> Vector | None:
@@ -224,30 +293,3 @@ def extrapolation(moves: Sequence[Vector]) -> Vector | None:
         return None
     total = float(weights.sum())
     return np.asarray(weights / total, dtype=np.float64) if abs(total) > 0.0 else None
-
-
-def _extrapolate(
-    model: Model,
-    penalty: Penalty,
-    sweeps: core.ColumnSweeps,
-    trail: list[tuple[Vector, Vector, float]],
-    z: Vector,
-    rest: Vector,
-    shares: Vector,
-) -> None:
-    """Combine the last points so that their changes cancel, if that lowers the model."""
-    weights = extrapolation([b[0] - a[0] for a, b in pairwise(trail)])
-    if weights is None:
-        return
-    fresh = sum(c * point[0] for c, point in zip(weights, trail[1:], strict=True))
-    residue = sum(c * point[1] for c, point in zip(weights, trail[1:], strict=True))
-    total = float(sum(c * point[2] for c, point in zip(weights, trail[1:], strict=True)))
-
-    def value(at: Vector, left: Vector, sum_left: float) -> float:
-        slopes = model.columns.sums(left)[0] - sum_left * shares
-        move = at - model.w
-        start = model.gradient - model.excess * shares
-        return -0.5 * float(move @ (start + slopes)) + penalty.of(at)
-
-    if value(fresh, residue, total) < value(z, rest, sweeps.total):
-        z[:], rest[:], sweeps.total = fresh, residue, total

@@ -102,7 +102,7 @@ def _second_derivatives(
     place, column = support
     k, free = problem.classes, problem.free_intercept
     used, where = np.unique(column, return_inverse=True)
-    rows = Columns.of(problem.rows, used.astype(np.int64)).rows
+    rows = Columns(problem.rows, used.astype(np.int64)).rows
     if free:
         place = np.concatenate([place, np.arange(k)])
         where = np.concatenate([where, np.full(k, used.size)])

@@ -217,7 +217,7 @@ class SparseMultinomialNewton:
         assert columns is not None
         worst, moved = 0.0, False
         for step in range(_STEPS):
-            inside = columns.rows.combine(each.alpha, problem.y)
+            inside = steps._slopes(columns, each.alpha * problem.y)
             each.v[columns.places] = inside
             violation = each.penalty.violations(inside, each.w[columns.places]).max(initial=0.0)
             worst = max(worst, float(violation))
