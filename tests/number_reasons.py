@@ -20,6 +20,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
     },
     "auto/sparse_weights.py": {"_MOST_LEGS": "prices double: a bound that keeps the loop finite"},
+    "data/columns.py": {"_FEW": "a bound on what a copy that does not suffice costs"},
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "methods/newton/_column_steps.py": dict.fromkeys(
         (
@@ -28,7 +29,7 @@ REASONS: dict[str, dict[str, str]] = {
             "_INNER_STEPS",
             "_INNER",
             "_SAMPLE",
-            "_SAMPLE_STEPS",
+            "_FORETOLD",
             "_TAKEN_OUT",
             "_SUFFICIENT",
             "_HALVINGS",
@@ -38,8 +39,8 @@ REASONS: dict[str, dict[str, str]] = {
         "part of the algorithm: growth of working sets, rules of steps, units of rounding",
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(
-        ("_DAMPING", "_DEPTH", "_ROUNDS", "_SWEEPS"),
-        "relative to rounding, a depth as published, and bounds that keep loops finite",
+        ("_DAMPING", "_FEW", "_ROUNDS", "_SWEEPS"),
+        "relative to rounding, a loan in units of work, and bounds that keep loops finite",
     ),
     "methods/newton/sparse_multinomial.py": {
         "_STEPS": "steps before others change the losses",

@@ -2,15 +2,19 @@
 
 Both methods take about the same steps; they differ in what a step costs. The matrix of a working
 set grows with the square of its columns, sweeps with its stored values times how many are needed,
-which nobody knows in advance. So the cheaper one by price begins, and gives way once it has spent
-what the other is predicted to take in all. Each hand-over doubles what the next one needs: the two
-together never cost more than a small multiple of the better one.
+which nobody knows in advance. So the cheaper one by price begins. It gives way once it has spent
+what the other is predicted to take in all, unless its own rate says that it is nearly done. Each
+hand-over doubles what the next one needs: the two together never cost more than a small multiple of
+the better one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from widemargin.auto import cause
 from widemargin.auto.decision import Decision, Leg
@@ -29,8 +33,8 @@ _MOST_LEGS = 12
 class SparseShape:
     """A problem with sparse weights as the policy sees it: counts, and the columns to start with.
 
-    `first` are those of the first working set, all of them where they are few; `classes` take such
-    steps in turn.
+    `first` are about the columns in work: all of them where they are few, else those that violate
+    their conditions at w = 0, but no more than twice the rows; `classes` take such steps in turn.
     """
 
     size: Size
@@ -47,9 +51,14 @@ class SparsePolicy:
     ) -> SparseShape:
         """Read the counts off a problem."""
         size = problem.rows.size
-        few = size.weights <= 4 * MACHINE.first_columns
         classes = problem.classes if isinstance(problem, SparseMultinomialProblem) else 1
-        return SparseShape(size, size.weights if few else MACHINE.first_columns, tol, classes)
+        first = MACHINE.first_columns
+        if size.weights <= 4 * first:
+            first = size.weights
+        elif isinstance(problem, SparseProblem) and not warm:
+            violate = np.abs(problem.slopes_at_zero()) > problem.l1_ratio
+            first = max(first, min(int(np.count_nonzero(violate)), 2 * size.rows))
+        return SparseShape(size, first, tol, classes)
 
     def first(self, shape: SparseShape, follows: str) -> Decision:
         """Begin with the cheaper method by price, or with what worked at a smaller C."""
@@ -79,21 +88,34 @@ def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
     """
     leg = legs[-1]
     columns = leg.active or shape.first
-    if leg.method == MATRIX and columns > MACHINE.largest_factorised:
-        return True
-    other = SWEEPS if leg.method == MATRIX else MATRIX
-    spent = max(leg.work, shape.classes * price(leg.method, shape.size, columns))
-    return spent > 2.0 ** len(legs) * shape.classes * price(other, shape.size, columns)
+    spent = leg.work
+    if leg.method == MATRIX:
+        if columns > MACHINE.largest_factorised:
+            return True
+        spent = max(spent, shape.classes * price(MATRIX, shape.size, columns))
+    asked = shape.classes * price(SWEEPS if leg.method == MATRIX else MATRIX, shape.size, columns)
+    return spent > 2.0 ** (len(legs) - 1) * asked and _left(leg, shape.tol) > asked
+
+
+def _left(leg: Leg, tol: float) -> float:
+    """Predict what a method still costs from its last two steps."""
+    if len(leg.gaps) < 2 or not 0.0 < leg.gaps[-1] < leg.gaps[-2]:
+        return math.inf
+    gained, missing = leg.gaps[-2] / leg.gaps[-1], leg.gaps[-1] / tol
+    return (leg.works[-1] - leg.works[-2]) * math.log(missing) / math.log(gained)
 
 
 def price(method: str, size: Size, columns: int) -> float:
     """Predict what a method costs on so many columns, in all."""
+    # Columns in work have more values than others, unless all have the same.
     share = columns / max(1, size.weights)
-    part = Size(size.rows, columns, int(size.values * share))
+    part = Size(size.rows, columns, int(size.values * (share if size.dense else math.sqrt(share))))
     beside = size.product() + part.product(2.0) + size.vectors(MACHINE.newton_vectors)
+    copied = 0.0
     if method == MATRIX:
         sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
         step = part.gram() + factor(columns) + sweeps
     else:
         step = MACHINE.column_sweeps * (part.product(3.0) + MACHINE.sweep_call)
-    return MACHINE.column_steps * (step + beside + MACHINE.step)
+        copied = MACHINE.transposed_value * size.values
+    return copied + MACHINE.column_steps * (step + beside + MACHINE.step)

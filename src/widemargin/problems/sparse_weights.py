@@ -122,11 +122,14 @@ class SparseProblem(OfMargins, OnRows):
         At w = 0 the best intercept does not depend on it, and all dual variables are proportional
         to it.
         """
+        largest = float(np.abs(self.slopes_at_zero()).max(initial=0.0))
+        return self.l1_ratio / largest if largest > 0.0 else math.inf
+
+    def slopes_at_zero(self) -> Vector:
+        """Return v at w = 0 with the best intercept."""
         scores = np.zeros(self.rows.count)
         b = self.best_intercept(scores, 0.0)[0]
-        alpha = self.loss.duals(self.y, self.cost, scores, b)
-        largest = float(np.abs(self.rows.combine(alpha, self.y)).max(initial=0.0))
-        return self.l1_ratio / largest if largest > 0.0 else math.inf
+        return self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
 
     @cached_property
     def scale(self) -> Size:

@@ -1,0 +1,73 @@
+"""Some columns of the rows: as rows of their own, and column after column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from widemargin.auto.registry import choice_of
+from widemargin.data.columns import Columns
+from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
+from widemargin.methods.base import Settings
+from widemargin.methods.coordinate.columns import SparsePrimalCD
+from widemargin.methods.newton.sparse_weights import SparseProximalNewton
+from widemargin.problems.losses import LOSSES
+from widemargin.problems.sparse_weights import SparseProblem
+from widemargin.run import run
+
+
+def _dense(random: np.random.Generator, dtype: type, density: float) -> np.ndarray:
+    X = random.normal(size=(50, 12)) * (random.random((50, 12)) < density)
+    return X.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["dense", "csr", "taken", "constant"])
+def test_columns_are_those_of_the_rows(dtype: type, layout: str) -> None:
+    random = np.random.default_rng(3)
+    X = _dense(random, dtype, 1.0 if layout == "dense" else 0.3)
+    rows = Rows.of(X if layout == "dense" else sp.csr_array(X))
+    if layout == "taken":
+        subset = np.sort(random.choice(50, 20, replace=False))
+        rows, X = rows.take(subset), X[subset]
+    elif layout == "constant":
+        rows, X = rows.with_constant(2.0), np.hstack([X, np.full((50, 1), 2.0)])
+    a = random.normal(size=X.shape[0])
+    # Few columns, others than these, and all: each way to copy them.
+    for places in (np.array([1]), np.array([0, 4, X.shape[1] - 1]), np.arange(X.shape[1])):
+        columns, part = Columns(rows, places), X[:, places].astype(np.float64)
+        w = random.normal(size=places.size)
+        np.testing.assert_allclose(columns.rows.scores(w), part @ w, atol=1e-12)
+        np.testing.assert_allclose(columns.scores(w), part @ w, atol=1e-12)
+        np.testing.assert_allclose(columns.combine(a), a @ part, atol=1e-12)
+        sums, squares = columns.sums(a)
+        np.testing.assert_allclose(sums, a @ part, atol=1e-12)
+        np.testing.assert_allclose(squares, a @ part**2, atol=1e-12)
+        assert columns.size.values == np.count_nonzero(part) or layout == "dense"
+
+
+def _many_rows() -> SparseProblem:
+    random = np.random.default_rng(5)
+    X = random.normal(size=(6000, 8))
+    y = np.sign(X[:, 0] - X[:, 1] + random.normal(size=6000))
+    data = TrainingSet.of(X, y, C=0.05, fit_intercept=True)
+    return SparseProblem.of(data, 1, LOSSES["logistic"], 1.0)
+
+
+@pytest.mark.parametrize("method", [SparsePrimalCD(), SparseProximalNewton()])
+def test_steps_on_a_sample_are_steps_of_the_run(method: SparsePrimalCD) -> None:
+    problem = _many_rows()
+    state = method.start(problem, None, Settings(1e-8, 0))
+    start = state.point
+    on_sample = 0
+    while state.sample is not None:
+        assert state.point.w is start.w  # valid, and where the run began
+        method.advance(state)
+        on_sample += 1
+    assert 1 <= on_sample <= 10
+    assert np.count_nonzero(state.w)
+    choice = choice_of(method.name, SparseProblem)
+    assert run(problem, choice, tol=1e-8, max_iter=on_sample).iterations == on_sample
+    assert run(problem, choice, tol=1e-8).certificate.relative_gap <= 1e-8
