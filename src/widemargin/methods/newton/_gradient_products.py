@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.blocked_rows import BlockedRows
 from widemargin.methods.newton._samples import SAMPLE_GROWTH
 from widemargin.problems.binary import BinaryProblem
 
@@ -79,11 +80,10 @@ class GradientProducts:
 
     def product(self, direction: Vector) -> tuple[Vector, float]:
         """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction."""
-        if self.slopes is None:
-            return self.rows.curvature_product(self._curvature, direction, 0.0)
-        image, share, self._scores = self.rows.curvature_product_and_scores(
-            self._curvature, direction
-        )
+        rows, curvature = self.rows, self._curvature
+        if self.slopes is None or not isinstance(rows, BlockedRows):
+            return rows.curvature_product(curvature, direction, 0.0)
+        image, share, self._scores = rows.curvature_product_and_scores(curvature, direction)
         return image, share
 
     def moved(self, length: float) -> None:
@@ -107,7 +107,7 @@ def opened(
 ) -> tuple[Vector, Opening | None]:
     """Return a combination of the rows and, from the same pass, what opens conjugate gradients."""
     rows = problem.rows
-    if not rows.blocked or few_curved(problem, curvature):
+    if not isinstance(rows, BlockedRows) or few_curved(problem, curvature):
         return getattr(rows, name)(*over), None
     total, diagonal, first = rows.combine_with_diagonal(
         (name, over), curvature, problem.free_intercept
