@@ -229,11 +229,11 @@ class BlockedRows(Rows):
         return total, diagonal, mean if constant else None
 
     def curvature_product_and_scores(
-        self, curvature: Vector, direction: Vector
+        self, curvature: Vector, direction: Vector, shift: float
     ) -> tuple[Vector, float, Vector]:
-        """Return Σ h_i s_i x_i, Σ h_i s_i and the scores s_i = x_i · direction of all rows."""
+        """Return what `curvature_product` does, and the scores x_i · direction of all rows."""
         self.meter.add(self.size.product(2.0))
-        scores, (total, share) = self.run(_product_and_scores, (curvature,), (direction,))
+        scores, (total, share) = self.run(_product_and_scores, (curvature,), (direction, shift))
         return total, float(share), scores
 
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
@@ -333,8 +333,9 @@ def _combine_with_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tu
 
 @numbers_for_examples
 def _product_and_scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
-    scores = rows.scores(*shared)
-    weighted = over[0] * scores
+    (curvature,), (direction, shift) = over, shared
+    scores = rows.scores(direction)
+    weighted = curvature * (scores + shift)
     return scores, (rows.combine(weighted), float(weighted.sum()))
 
 

@@ -78,12 +78,12 @@ class GradientProducts:
         """Σ h_i."""
         return float(self._curvature.sum())
 
-    def product(self, direction: Vector) -> tuple[Vector, float]:
-        """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction."""
+    def product(self, direction: Vector, shift: float = 0.0) -> tuple[Vector, float]:
+        """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction + shift."""
         rows, curvature = self.rows, self._curvature
         if self.slopes is None or not isinstance(rows, BlockedRows):
-            return rows.curvature_product(curvature, direction, 0.0)
-        image, share, self._scores = rows.curvature_product_and_scores(curvature, direction)
+            return rows.curvature_product(curvature, direction, shift)
+        image, share, self._scores = rows.curvature_product_and_scores(curvature, direction, shift)
         return image, share
 
     def moved(self, length: float) -> None:

@@ -49,7 +49,7 @@ class NewtonSystem:
     opening: Opening | None = None
     """What the pass that formed the gradient has found for conjugate gradients."""
     products: GradientProducts | None = None
-    """Those of the last direction, if it came from the diagonal."""
+    """Those of the last direction, if it came from conjugate gradients."""
 
     def combine(
         self, problem: BinaryProblem, curvature: Vector, name: str, *over: Vector
@@ -210,16 +210,19 @@ class NewtonSystem:
             self._factorise_sample(problem, curvature)
         if self.factor is None:
             return None
-        product = partial(_product, problem, curvature)
+        products = GradientProducts(problem, curvature)
+        product = partial(_product, problem, products)
         solution, self.residual, self.last_steps = _conjugate_gradients(
-            problem, product, right, self.factor, accuracy, most
+            problem, product, right, self.factor, accuracy, most, products.moved
         )
-        if self.last_steps < most:
-            return solution
-        self.failures += 1
+        solved = self.last_steps < most
+        self.failures += not solved
         # If the matrix follows no level, this is most of the way all the same, and the next step
         # has a factor of its own.
-        return solution if level is None else None
+        if not solved and level is not None:
+            return None
+        self.products = products
+        return solution
 
     def _factorise_sample(self, problem: BinaryProblem, curvature: Vector) -> None:
         """Renew the factor from a sample of the examples, where that is much less work than all.
@@ -363,11 +366,11 @@ def _by_diagonal(
     return np.append(w, right[-1] / total - mean @ w), np.append(residual, 0.0), steps
 
 
-def _product(problem: BinaryProblem, curvature: Vector, direction: Vector) -> Vector:
+def _product(problem: BinaryProblem, products: GradientProducts, direction: Vector) -> Vector:
     """Return the matrix times a direction, with the intercept's row and column if it is free."""
     free = problem.free_intercept
     w, b = (direction[:-1], float(direction[-1])) if free else (direction, 0.0)
-    image, share = problem.rows.curvature_product(curvature, w, b)
+    image, share = products.product(w, b)
     image += w
     return np.append(image, share) if free else image
 
