@@ -20,6 +20,7 @@ INTERCEPTS = (True, "penalised", False)
 SERVES = {
     "dual_cd": LOSSES,
     "newton": ("squared_hinge", "logistic"),
+    "quasi_newton": ("squared_hinge", "logistic"),
     "proximal_newton": ("hinge",),
     "interior_point": ("hinge",),
 }

@@ -1,6 +1,6 @@
 """Fit what the policies predict to the records: ``python -m benchmarks.atlas.fit``.
 
-1) The weights of the forecasts of what sweeps still cost (`pool_*` of `widemargin.auto.machine`):
+1) The weights of the forecasts of what sweeps still cost (`pool` of `widemargin.auto.machine`):
    linear least squares in logarithms, at a growing number of sweeps, every problem counting once.
 2) For each method the ratio of its price to its seconds: how far prices and numbers of steps are
    off, and how widely they spread.
@@ -90,7 +90,7 @@ def main() -> None:
                 ratios[each.method].append(math.log(price / 1e9 / each.seconds))
     for method, table in rows.items():
         found, spread = weights_of(table, counts[method])
-        names = ("pool_offset", "pool_late", "pool_whole", "pool_expected")
+        names = ("offset", "late", "whole", "expected")
         words = ", ".join(f"{n} {v:.2f}" for n, v in zip(names, found, strict=True))
         print(f"{method}: {words}; leaves a factor of {math.exp(spread):.2f}")
     for method, each in ratios.items():

@@ -139,7 +139,7 @@ def methods_of(cell: Cell, problem: Any) -> Iterator[tuple[str, Any]]:
         method = method_named(name, type(problem))
         if method.refuses(problem) is None:
             yield name, method
-        if few and cell.kind not in JOINT and name != "dual_cd":
+        if few and cell.kind not in JOINT and name not in ("dual_cd", "quasi_newton"):
             yield f"{name} {ROW_SPACE}", RowSpace(method_named(name, type(problem)))
 
 

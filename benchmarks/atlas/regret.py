@@ -82,7 +82,7 @@ def solvers(cell: Cell) -> tuple[str, ...]:
         return ("block_dual_cd", "proximal_newton")
     if cell.loss == HINGE:
         return ("dual_cd", "proximal_newton", "interior_point")
-    return ("dual_cd", "newton")
+    return ("dual_cd", "newton", "quasi_newton")
 
 
 def outcome(solver: str, seconds: float, model: Any) -> Fit:

@@ -38,19 +38,25 @@ BEGINNINGS = [
     (SQUARED, 1_900, 3_000, 90, 100.0, "dual_cd"),
     (SQUARED, 1_500, 1_500, None, 100.0, "dual_cd"),
     (SQUARED, 1_500, 5_000, None, 1.0, "dual_cd"),
-    (SQUARED, 3_000, 1_800, None, 1.0, "dual_cd"),
+    (SQUARED, 3_000, 1_800, None, 1.0, "quasi_newton"),
     (SQUARED, 60_000, 784, 150, 10.0, "newton"),
     (SQUARED, 20_000, 50_000, 75, 1.0, "dual_cd"),
     (SQUARED, 60, 5_000, None, 10.0, "newton"),
-    (SQUARED, 5_000, 1_000, 50, 0.01, "dual_cd"),
+    (SQUARED, 5_000, 1_000, 50, 0.01, "quasi_newton"),
     (LOGISTIC, 200_000, 10, None, 0.001, "newton"),
     (LOGISTIC, 150, 4, None, 10.0, "newton"),
     (LOGISTIC, 1_900, 3_000, 90, 100.0, "dual_cd"),
-    (LOGISTIC, 1_500, 1_500, None, 100.0, "dual_cd"),
+    (LOGISTIC, 1_500, 1_500, None, 100.0, "quasi_newton"),
     (LOGISTIC, 20_000, 50_000, 75, 10.0, "dual_cd"),
-    (LOGISTIC, 5_000, 1_000, 50, 0.25, "dual_cd"),
+    (LOGISTIC, 5_000, 1_000, 50, 0.25, "quasi_newton"),
     (LOGISTIC, 100_000, 20, None, 100.0, "newton"),
     (LOGISTIC, 800, 1_500, None, 100.0, "dual_cd"),
+    (LOGISTIC, 2_700, 256, None, 1_600.0, "quasi_newton"),
+    (LOGISTIC, 14_000, 280, None, 0.002, "quasi_newton"),
+    (LOGISTIC, 14_000, 28, None, 10.0, "newton"),
+    (LOGISTIC, 60_000, 5_500, 66, 50.0, "quasi_newton"),
+    (LOGISTIC, 800, 8_000, 190, 0.0001, "quasi_newton"),
+    (LOGISTIC, 11_000, 73_000, 100, 0.1, "dual_cd"),
 ]
 
 
@@ -143,6 +149,37 @@ def test_steps_far_ahead_of_the_sweeps_keep_their_loan() -> None:
     swept = leg("dual_cd", 0.4 * PRICE, 20, 1.0, 0.9999)
     stepped = leg("newton", 2.5 * PRICE, 8, 0.9, 5e-3)
     assert POLICY.next(SQUARE, [swept, stepped], "") is None
+
+
+TALL = shape(2_700, 256, LOGISTIC, stiffness=1_600.0)
+NEWTON = prices.offers(TALL)[0].price
+
+
+@pytest.mark.parametrize(
+    ("share", "steps", "last", "method"),
+    [
+        (0.1, 3, 0.9, None),  # too early to know a rate
+        (0.4, 12, 0.9, None),  # hopeless, but the first steps say little
+        (0.6, 18, 0.9, "newton"),  # half of its price was spent
+        (0.6, 18, 3e-3, None),  # less is left than Newton costs
+        (1.2, 36, 0.5, "newton"),
+    ],
+)
+def test_after_quasi_newton(share: float, steps: int, last: float, method: str | None) -> None:
+    decision = POLICY.next(TALL, [leg("quasi_newton", share * NEWTON, steps, 1.0, last)], "")
+    assert (decision.method if decision else None) == method
+    if decision:
+        assert "L-BFGS" in decision.cause
+
+
+def test_quasi_newton_is_not_left_for_a_method_that_gave_way_to_it() -> None:
+    legs = [leg(name, NEWTON, 20, 1.0, 0.9) for name in ("newton", "dual_cd", "quasi_newton")]
+    assert POLICY.next(TALL, legs, "") is None
+
+
+def test_quasi_newton_follows_itself_at_a_larger_c() -> None:
+    assert POLICY.first(TALL, "quasi_newton").method == "quasi_newton"
+    assert POLICY.first(shape(2_700, 256, HINGE), "quasi_newton").method == "dual_cd"
 
 
 @pytest.mark.parametrize(

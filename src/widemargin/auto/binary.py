@@ -8,6 +8,7 @@ from widemargin.auto import cause, prices
 from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
+from widemargin.auto.prediction import steps_to_go, sweeps_to_go
 from widemargin.auto.shape import BinaryShape
 from widemargin.problems.binary import BinaryProblem
 
@@ -64,13 +65,41 @@ class BinaryPolicy(Contest[BinaryShape]):
         """Decide after a step: another method, or None to go on."""
         if shape.elsewhere or not shape.compiled:
             return None
+        if legs[-1].method == "quasi_newton" and not legs[-1].finished:
+            return self._after_quasi_newton(shape, legs)
         return super().next(shape, legs, follows)
+
+    def begins(self, shape: BinaryShape) -> Offer | None:
+        """Return the method that is so cheap that no sweep need tell, if any is."""
+        best, quasi = super().begins(shape), prices.quasi_newton(shape)
+        most = self.cheap(shape) if best is None else best.price
+        return quasi if quasi.begins and quasi.price < most else best
+
+    def _after_quasi_newton(self, shape: BinaryShape, legs: Sequence[Leg]) -> Decision | None:
+        """Hand over once steps have cost a share of another method and are predicted to cost more.
+
+        The first steps say little about those that follow: the share is that which conjugate
+        gradients may spend in place of a factor.
+        """
+        leg, expected = legs[-1], prices.quasi_newton(shape).price
+        others = [*self.offers(shape, leg), Offer(self.sweeps, self.expected(shape))]
+        others = [o for o in others if all(o.method != each.method for each in legs)]
+        best = min(others, key=lambda offer: offer.price, default=None)
+        if best is None or leg.work < MACHINE.tried_instead * best.price:
+            return None
+        if sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool) <= best.price:
+            return None
+        steps = steps_to_go(leg.gaps, shape.tol)
+        return best.taken(cause.slow_quasi_newton(steps, len(leg.gaps)))
 
     def _following(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
         """Go on with what worked at a smaller C, or with Newton, which needs a step or two then.
 
         A step of it may cost no more than the sweeps that would tell how hard the problem is.
         """
+        quasi = prices.quasi_newton(shape)
+        if quasi.method == follows and quasi.begins:
+            return quasi.taken(cause.WORKED_BEFORE)
         most = MACHINE.newton_steps * MACHINE.telling_sweeps * self.sweep(shape)
         for offer in offers:
             near = offer.method == "newton" and offer.begins and offer.price <= most

@@ -22,11 +22,14 @@ FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps s
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
 BOUNDS = "steps stay between the bounds"
+FEW_PRODUCTS = "few products with the data are expected to do"
 SPARSE_COLUMNS = "sweeps over columns cost less than a matrix of them"
 
 
 def cheap_steps(shape: BinaryShape, offer: Offer) -> str:
     """A second-order method costs no more than a few sweeps."""
+    if offer.method == "quasi_newton":
+        return FEW_PRODUCTS
     if offer.in_row_space:
         return f"{shape.size.rows} rows make a small matrix"
     return f"{shape.size.weights} weights make its steps cheap"
@@ -51,6 +54,12 @@ def slow_sweeps(remaining: float, made: int) -> str:
     """Coordinate descent is predicted to need too many more sweeps."""
     count = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
     return f"coordinate descent needed {count} more sweeps after {made}"
+
+
+def slow_quasi_newton(remaining: float, made: int) -> str:
+    """L-BFGS is predicted to need too many more steps."""
+    count = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
+    return f"L-BFGS needed {count} more steps after {made}"
 
 
 def interior_point(weights: int) -> str:

@@ -102,9 +102,15 @@ class Contest(ABC, Generic[Shape]):
     def begins(self, shape: Shape) -> Offer | None:
         """Return the second-order method that is so cheap that no sweep need tell, if any is."""
         best = next((offer for offer in self.offers(shape) if offer.begins), None)
-        # Nor are sweeps made to tell what could be had for the price of making them.
-        most = min(self.expected(shape), MACHINE.telling_sweeps * self.sweep(shape))
-        return None if best is None or best.price > most else best
+        return None if best is None or best.price > self.cheap(shape) else best
+
+    def cheap(self, shape: Shape) -> float:
+        """Return up to which price a method begins.
+
+        What sweeps are expected to cost; nor are they made to tell what could be had for the price
+        of making them.
+        """
+        return min(self.expected(shape), MACHINE.telling_sweeps * self.sweep(shape))
 
     def swept(self, words: str) -> Decision:
         """Decide for sweeps."""

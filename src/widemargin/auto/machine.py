@@ -57,8 +57,8 @@ class Machine:
     rounded_term : float
         A term of the rounded multiclass loss, per example and class, in a Newton step.
     scattered_multiply, far_multiply : float
-        An addition to a place of a matrix that is given by the indices of two stored values: of one
-        that stays in the second-level cache, or does not.
+        An addition to a place of a matrix by the indices of two stored values: of one that stays in
+        the second-level cache, or does not.
     near_values : int
         Values of a matrix that stays there.
     row_product, sparse_row_product : float
@@ -98,11 +98,12 @@ class Machine:
     telling_sweeps : float
         Sweeps after which they have told how hard the problem is: where a second-order method costs
         no more than so many, and sweeps are not expected to need fewer, it begins.
-    pool_offset, pool_late, pool_whole, pool_expected : float
-        Weights of three forecasts of what sweeps still cost (their later half, all of them, and
-        what was expected before), in logarithms. They start from the least squares over recorded
-        runs (`benchmarks.atlas.fit`) and lean less on what was expected; replayed over the
-        records they lose less. One standard deviation is a factor of 2.5.
+    pool : tuple of four floats
+        Offset, and weights of three forecasts of what sweeps still cost (their later half, all of
+        them, what was expected before), in logarithms: least squares over recorded runs
+        (`benchmarks.atlas.fit`), but leaning less on what was expected. They leave a factor of 2.5.
+    quasi_pool : tuple of four floats
+        The same for the steps of L-BFGS (102 recorded cells); they leave a factor of 2.9.
     evidence : float
         The geometric mean of what was spent and what is predicted, squared and as a share of the
         rival's price squared, from which a prediction is believed. Replayed over the records, the
@@ -115,12 +116,10 @@ class Machine:
         (medians likewise, but for those that sort pieces: from counted steps on a few generated
         shapes).
     proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
-        Steps of `proximal_newton` and `interior_point`, and how many more for each digit of the gap
-        and of the stiffness (medians likewise).
+        Their steps, and how many more per digit of the gap and of the stiffness (likewise).
     newton_products, proximal_products, interior_products : float
-        Products with the data in a step beside its matrix, in products over all rows; less than
-        what is called for, because samples, and rows that do not change, are left out (medians
-        likewise).
+        Products with the data in a step beside its matrix, in products over all rows; samples, and
+        rows that do not change, are left out (medians likewise).
     newton_matrix, interior_matrix : float
         The matrix of a step as a share of a Gram matrix of all rows: near the solution only rows
         that change are added, or counted (medians likewise).
@@ -135,6 +134,10 @@ class Machine:
         Conjugate gradients of a Newton step with the diagonal are 1 + steps κ^power at stiffness κ
         (55 runs; all of them of a fit come out 1.5 times too many on average, on the safe side, and
         single runs are off by a factor of 1.6 for the logistic loss, 2.5 for the squared hinge).
+    quasi_steps, quasi_free_steps : tuple of two floats
+        Steps of L-BFGS for four digits, and a power of the stiffness to multiply them by; where
+        rows are fewer than weights. Means: least squares of the logarithms of 69 and 29 runs, which
+        spread by factors of 3 and 4, times exp(σ²/2).
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
@@ -192,9 +195,9 @@ class Machine:
         A matrix is formed where it costs no more than so many products with it, or so many
         nanoseconds.
     tried_instead, fewest_products, largest_products : float, int, int
-        Share of what a matrix and its factor cost that conjugate gradients with the diagonal may
-        spend instead (over recorded runs 0.5 is better than 0.25 and 1); steps of them that it has
-        to pay for; and at most where the matrix is too large to be formed.
+        Share of what a matrix and its factor cost that conjugate gradients with the diagonal, or
+        L-BFGS, may spend instead (over recorded runs 0.5 is better than 0.25 and 1); products that
+        it has to pay for; and at most where the matrix is too large to be formed.
     most_products, stale_products : int
         Conjugate gradients of a Newton step at most (twice as many, and the matrix is formed from
         then on), and after which a factor is renewed from a sample.
@@ -213,10 +216,8 @@ class Machine:
     lane_sample, lane_products, lane_renewal : int
         Rows per weight of the matrix that preconditions all lanes, conjugate gradients at most, and
         those above which it is made anew.
-    multiclass_products : int
-        Conjugate gradients of a multiclass Newton step at most.
-    multinomial_products : int
-        The same of a multinomial one.
+    multiclass_products, multinomial_products : int
+        Conjugate gradients of a multiclass Newton step at most, and of a multinomial one.
     easy_products : int
         Products per step of the robust interior point up to which the simpler preconditioner is the
         better one.
@@ -229,16 +230,18 @@ class Machine:
     block_products : int
         Stored values times classes that one call of block descent visits at most.
     working_set, largest_working_set : int
-        Examples that join a working set of kernel dual descent at a time at most, where there are
-        many, and its members at most: their matrix is 16 MB.
+        Examples that join a working set of kernel dual descent at a time at most, and its members
+        at most: their matrix is 16 MB.
     joint_set : int
-        Members of a working set of a joint multiclass problem: with fewer, sets have to
-        be solved again and again: 7 sets for 86 of 256 on digits.
+        Members of a working set of a joint multiclass problem: smaller sets have to be solved again
+        and again: 7 sets for 86 of 256 on digits.
     most_lanes : int
         Lanes that one sweep serves: the weights of a feature are one line of cache.
     newton_vectors, proximal_vectors, interior_vectors : float
         Operations on vectors over the examples in one step of the second-order methods, the line
         search's among them.
+    quasi_pairs, quasi_vectors : int, float
+        Moves that L-BFGS remembers, as SciPy's; its operations on vectors over the weights.
     fold_lanes, lane_classes, lane_sweeps : int
         Folds that are solved side by side at most; classes from which side by side is faster than
         one by one; sweeps after which the classes that are not done go on alone.
@@ -300,10 +303,8 @@ class Machine:
     pair_steps_per_digit: float = 0.5
     active_rows: float = 0.45
     telling_sweeps: float = 40.0
-    pool_offset: float = -0.4
-    pool_late: float = 0.15
-    pool_whole: float = 0.3
-    pool_expected: float = 0.4
+    pool: tuple[float, float, float, float] = (-0.4, 0.15, 0.3, 0.4)
+    quasi_pool: tuple[float, float, float, float] = (-0.2, 0.3, 0.45, 0.1)
     evidence: float = 0.2
     newton_steps: float = 4.0
     newton_stiff_steps: float = 1.1
@@ -325,6 +326,8 @@ class Machine:
     interior_call: float = 2.0
     gradient_steps: float = 2.0
     gradient_stiffness: float = 0.18
+    quasi_steps: tuple[float, float] = (7.0, 0.14)
+    quasi_free_steps: tuple[float, float] = (30.0, 0.19)
     products_per_digit: float = 4.0
     product_vectors: float = 12.0
     multiclass_steps: float = 36.0
@@ -387,6 +390,8 @@ class Machine:
     joint_set: int = 512
     most_lanes: int = 8
     newton_vectors: float = 90.0
+    quasi_pairs: int = 10
+    quasi_vectors: float = 40.0
     proximal_vectors: float = 15.0
     interior_vectors: float = 400.0
     fold_lanes: int = 16

@@ -63,7 +63,11 @@ def forecasts(
 
 
 def sweeps_to_go(
-    works: Sequence[float], gaps: Sequence[float], tol: float, expected: float
+    works: Sequence[float],
+    gaps: Sequence[float],
+    tol: float,
+    expected: float,
+    pool: tuple[float, float, float, float] = MACHINE.pool,
 ) -> float:
     """Predict the work that sweeps still take; zero while nothing is known.
 
@@ -81,13 +85,15 @@ def sweeps_to_go(
     tol : float
     expected : float
         Predicted before the first sweep.
+    pool : tuple of four floats
+        The weights of `machine.py`; those of sweeps by default.
     """
     found = forecasts(works, gaps, tol, expected)
     if found is None:
         return 0.0
     late, whole, before = found
-    pooled = MACHINE.pool_late * late + MACHINE.pool_whole * whole + MACHINE.pool_expected * before
-    return works[-1] * math.exp(MACHINE.pool_offset + pooled)
+    pooled = pool[0] + pool[1] * late + pool[2] * whole + pool[3] * before
+    return works[-1] * math.exp(pooled)
 
 
 def _over_dual(gap: float) -> float:

@@ -100,8 +100,7 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     size = shape.size
     steps, products, short = _newton_steps(shape), _gradient_steps(shape), size.short_gradients
     gradients = products * size.gradient_step(short)
-    factorised = size.weights <= MACHINE.largest_factorised
-    sampled = factorised and size.rows >= MACHINE.rows_of_samples * size.weights
+    factorised, sampled = size.weights <= MACHINE.largest_factorised, _sampled(size)
     if sampled:
         # The steps on samples cost little, and the last ones start near the solution.
         steps *= MACHINE.sampled_steps
@@ -111,6 +110,44 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     if short:
         return steps * size.short_newton_step(products), True
     return steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients), True
+
+
+@lru_cache(maxsize=256)
+def quasi_newton(shape: BinaryShape) -> Offer:
+    """Price L-BFGS: the gradient at the start, the scales of the columns, and its steps.
+
+    Their number is a guess, so that it is no offer to hand over to: what makes sweeps slow holds
+    here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two do.
+    """
+    size = shape.size
+    free = size.rows < size.weights
+    # The mean eigenvalue that the rows add. Scales leave the others near it; without them they
+    # are anywhere between it and their sum.
+    mean = max(shape.stiffness * max(1.0, size.rows / max(1, size.weights)), 1e-16)
+    least, power = MACHINE.quasi_free_steps if free else MACHINE.quasi_steps
+    if _sorting(shape):
+        # Some eigenvalues of the rows on the curved piece are next to none: the bound of conjugate
+        # gradients, the root of the condition number, is reached.
+        power = 0.5
+    steps = max(1.0, least * mean**power * digits_of(shape.tol) / 4.0)
+    spread = mean * math.sqrt(size.rows) if free else mean
+    easy = spread < 1.0
+    if easy:
+        # A step leaves a share κ of the gradient, whose square is the gap.
+        steps = min(steps, 1.0 - math.log(shape.tol) / (1e-9 - 2.0 * math.log(spread)))
+    price = size.product(1.0 if free else 3.0) + steps * size.quasi_newton_step()
+    return Offer("quasi_newton", price, begins=shape.smooth and (easy or not _sampled(size)))
+
+
+def _sorting(shape: BinaryShape) -> bool:
+    """Whether weights are free to sort the rows to the pieces of a loss in many ways."""
+    return shape.pieces and shape.size.rows <= 4.0 * shape.size.weights
+
+
+def _sampled(size: Size) -> bool:
+    """Whether Newton's method takes its first steps on samples."""
+    factorised = size.weights <= MACHINE.largest_factorised
+    return factorised and size.rows >= MACHINE.rows_of_samples * size.weights
 
 
 def _gradient_steps(shape: BinaryShape) -> float:
@@ -125,8 +162,7 @@ def _gradient_steps(shape: BinaryShape) -> float:
 def _newton_steps(shape: BinaryShape) -> float:
     """Return the number of steps; many where weights are free to sort the rows in many ways."""
     rows, weights = shape.size.rows, shape.size.weights
-    sorting = shape.pieces and rows <= 4.0 * weights
-    per_digit = MACHINE.newton_sorting_steps if sorting else MACHINE.newton_stiff_steps
+    per_digit = MACHINE.newton_sorting_steps if _sorting(shape) else MACHINE.newton_stiff_steps
     steps = MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
     steps *= 1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0)
     steep = max(shape.stiffness * max(1.0, rows / max(1, weights)), 1e-16)

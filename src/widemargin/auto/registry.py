@@ -5,9 +5,11 @@ method            serves                      best where
 ================  ==========================  =====================================================
 dual_cd           every loss                  features are many, or C is small
 newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
+quasi_newton      squared hinge, logistic     few products do, and a matrix costs many of them
 dual_cd, newton   multinomial                 the same
 dual_cd           regression                  features are many, or C is small
 newton            regression, squared         weights are few
+quasi_newton      regression, squared         few products do, and a matrix costs many of them
 proximal_newton   regression                  weights are few and C is not small
 interior_point    regression, few weights     the last digits count
 dual_cd           one class                   features are many
@@ -69,6 +71,10 @@ METHODS: dict[str, dict[str, str | type[Method]]] = {
         "lanes": "newton.lanes:LanesNewton",
         "unpenalised": "newton.unpenalised:UnpenalisedNewton",
         "multinomial": "newton.multinomial:MultinomialNewton",
+    },
+    "quasi_newton": {
+        "binary": "newton.quasi_newton:QuasiNewton",
+        "regression": "newton.quasi_newton:QuasiNewton",
     },
     "primal_cd": {
         "binary": "coordinate.columns:PrimalCD",

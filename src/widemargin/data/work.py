@@ -65,6 +65,11 @@ class Size:
         vectors = MACHINE.product_vectors * MACHINE.element * self.weights
         return (0.0 if one_call else MACHINE.gradient_call) + self.product(2.0) + vectors
 
+    def quasi_newton_step(self) -> float:
+        """Price a step of L-BFGS."""
+        pairs = MACHINE.quasi_vectors * MACHINE.element * self.weights
+        return MACHINE.step + self.product(2.0) + self.vectors(MACHINE.newton_vectors) + pairs
+
     @property
     def short_gradients(self) -> bool:
         """Whether all conjugate gradients of a Newton step can be one call: it is short."""

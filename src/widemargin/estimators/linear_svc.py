@@ -62,9 +62,9 @@ class LinearSVC(LinearClassifier):
         scikit-learn.
     solver : str, default="auto"
         Optimisation method; all reach the same solution to within ``tol``. Binary problems:
-        "dual_cd", "newton", "proximal_newton", "interior_point", "primal_cd"; with a 1-norm
-        "proximal_newton" and "primal_cd"; for comparison also
-        "dual_of_dual", "bmrm_qp", "bmrm_ls", "pragam", "pegasos", "pegasos_n". Joint multiclass
+        "dual_cd", "newton", "quasi_newton", "proximal_newton", "interior_point", "primal_cd"; with
+        a 1-norm "proximal_newton" and "primal_cd"; for comparison also "dual_of_dual", "bmrm_qp",
+        "bmrm_ls", "pragam", "pegasos", "pegasos_n". Joint multiclass
         problems: "block_dual_cd", "proximal_newton"; for comparison also "walrus", "shark",
         "frank_wolfe", "corrective_frank_wolfe", "block_frank_wolfe", "oblivious_frank_wolfe",
         "away_frank_wolfe", "pairwise_frank_wolfe", "pragam".

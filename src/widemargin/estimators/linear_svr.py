@@ -42,8 +42,9 @@ class LinearSVR(LinearRegressor):
     dual : bool or "auto", default="auto"
         For compatibility with scikit-learn; no effect.
     solver : str, default="auto"
-        Optimisation method: "dual_cd", "newton" (squared loss), "proximal_newton" or
-        "interior_point" (plain loss). All reach the same solution to within ``tol``.
+        Optimisation method: "dual_cd", "newton" or "quasi_newton" (squared loss),
+        "proximal_newton" or "interior_point" (plain loss). All reach the same solution to within
+        ``tol``.
     max_iter : int, default=1000
         Maximum number of sweeps or steps.
     time_limit : float, optional

@@ -108,8 +108,9 @@ class LogisticRegression(LogisticArguments, Probabilities, LinearClassifier):
         1.8, or one-vs-rest. Two classes are one binary problem either way.
     class_weight : dict or "balanced", optional
         Factors on C per class; "balanced" makes them inversely proportional to class frequencies.
-    solver : {"auto", "dual_cd", "newton", "primal_cd", "proximal_newton"}, default="auto"
-        Optimisation method; all reach the same solution to within ``tol``. scikit-learn's names
+    solver : str, default="auto"
+        Optimisation method: "dual_cd", "newton", "quasi_newton", "primal_cd" or "proximal_newton";
+        all reach the same solution to within ``tol``. scikit-learn's names
         are read as "auto", with the limits that they have there and a gap of ``tol**2``, because
         their ``tol`` bounds the gradient; "liblinear" as ``fit_intercept="penalised"`` too.
     max_iter : int, default=1000

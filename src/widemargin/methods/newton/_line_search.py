@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.problems.linear import LinearProblem
+from widemargin.problems.losses import Line
+
+Vector = NDArray[np.float64]
 
 
 def line_search(
@@ -37,3 +44,17 @@ def line_search(
         if not low < t < high:
             t = 0.5 * (low + high) if np.isfinite(high) else 2.0 * low
     return t
+
+
+def best_multiple(problem: LinearProblem, w: Vector, b: float, scores: Vector) -> float:
+    """Return the multiple of warm weights with the least primal value; zero if none descends.
+
+    The weights that sweeps leave early point in a good direction, but are often so long that zero
+    has a smaller primal value. A line search from zero reads the scores, not the data.
+    """
+    line = Line(problem.y, problem.cost, np.zeros_like(scores), 0.0, scores, b)
+    at_zero = problem.loss.derivatives_along(line, 0.0)[0]
+    if not at_zero < 0.0:
+        return 0.0
+    derivatives = partial(problem.loss.derivatives_along, line)
+    return line_search(derivatives, (0.0, float(w @ w)), at_zero)

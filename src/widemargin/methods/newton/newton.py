@@ -17,7 +17,6 @@ an example alone hardly moves its own margin, and raised again tenfold at a time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings, State
 from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
-from widemargin.methods.newton._line_search import line_search
+from widemargin.methods.newton._line_search import best_multiple, line_search
 from widemargin.methods.newton._samples import (
     SAMPLE_ERROR,
     growing_samples,
@@ -139,7 +138,12 @@ class Newton:
         if opening is None:
             self._enter_stage(state)
         if warm is not None and state.w.any():
-            self._scale_start(state)
+            length = best_multiple(state.problem, state.w, state.b, state.scores)
+            state.w, state.b, state.scores = (
+                length * state.w,
+                length * state.b,
+                length * state.scores,
+            )
         return state
 
     def advance(self, state: NewtonState) -> None:
@@ -223,19 +227,6 @@ class Newton:
             # The next step would gain much less than this one, and so less than the sample's own
             # error: a larger sample has more to say.
             self._enter_stage(state)
-
-    def _scale_start(self, state: NewtonState) -> None:
-        """Start at the best multiple of the warm weights.
-
-        The weights that sweeps leave early point in a good direction, but are often so long that
-        zero has a smaller primal value. A line search from zero reads the scores, not the data.
-        """
-        problem, w, b, scores = state.problem, state.w, state.b, state.scores
-        line = Line(problem.y, problem.cost, np.zeros_like(scores), 0.0, scores, b)
-        at_zero = problem.loss.derivatives_along(line, 0.0)[0]
-        derivatives = partial(problem.loss.derivatives_along, line)
-        length = line_search(derivatives, (0.0, float(w @ w)), at_zero) if at_zero < 0.0 else 0.0
-        state.w, state.b, state.scores = length * w, length * b, length * scores
 
     def _judge(self, state: NewtonState, alpha: Vector, image: Vector | None, gap: float) -> None:
         """Estimate the gap; lower the costs if steps lead nowhere, or raise them if they do.

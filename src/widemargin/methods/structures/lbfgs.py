@@ -6,13 +6,14 @@ gradient that the method needs anyway is its certificate.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.linalg.limited_memory import LimitedMemory
 from widemargin.methods.base import Settings, State
 from widemargin.problems.certificate import Point
 from widemargin.problems.conditional import ConditionalProblem
@@ -37,9 +38,7 @@ class LBFGSState(State):
     w: Matrix
     value: float
     gradient: Matrix
-    moves: deque[tuple[Matrix, Matrix, float]] = field(
-        default_factory=lambda: deque(maxlen=_MEMORY)
-    )
+    memory: LimitedMemory = field(default_factory=partial(LimitedMemory, _MEMORY))
 
     @property
     def point(self) -> Point:
@@ -68,10 +67,10 @@ class LBFGS:
 
     def advance(self, state: LBFGSState) -> None:
         """Search along the quasi-Newton direction."""
-        direction = self._direction(state)
+        direction = state.memory.solve(-state.gradient, np.copy)
         slope = float(np.vdot(direction, state.gradient))
         step = 1.0
-        if not state.moves:
+        if not state.memory.pairs:
             # The curvature is at least one, and along the first gradient far more.
             step = min(1.0, 10.0 * abs(state.value) / max(-slope, 1e-300) / state.problem.count)
         for _ in range(_MOST_TRIALS):
@@ -86,31 +85,11 @@ class LBFGS:
         else:
             state.finished = True
             return
-        change, turn = w - state.w, gradient - state.gradient
-        product = float(np.vdot(change, turn))
-        if product > 0.0:
-            state.moves.append((change, turn, product))
+        state.memory.add(w - state.w, gradient - state.gradient)
         state.w, state.value, state.gradient = w, value, gradient
         gap = 0.5 * float(np.vdot(gradient, gradient))
         state.expected_gap = gap / value if value > 0.0 else np.inf
         state.finished = gap == 0.0
-
-    @staticmethod
-    def _direction(state: LBFGSState) -> Matrix:
-        """Return minus the approximate inverse Hessian times the gradient, by two loops."""
-        out = -state.gradient
-        if not state.moves:
-            return out
-        shares = []
-        for change, turn, product in reversed(state.moves):
-            share = float(np.vdot(change, out)) / product
-            out -= share * turn
-            shares.append(share)
-        change, turn, product = state.moves[-1]
-        out *= product / float(np.vdot(turn, turn))
-        for (change, turn, product), share in zip(state.moves, reversed(shares), strict=True):
-            out += (share - float(np.vdot(turn, out)) / product) * change
-        return out
 
 
 def _evaluated(problem: ConditionalProblem, w: Matrix) -> tuple[float, Matrix]:

@@ -1,0 +1,167 @@
+"""L-BFGS on the primal (Liu and Nocedal, 1989), for losses with a continuous derivative.
+
+At the weights w the dual variables α_i = −c_i ℓ′ are feasible, and the gap there is ½‖∇P(w)‖²: the
+gradient that the method needs anyway is its certificate. A step takes two products with the data,
+as one of the conjugate gradients of a Newton step does, but each of them moves the weights. Where
+few products do, that is less than any matrix costs.
+
+A free intercept is eliminated: it is the best one for the weights at every step, so that the dual
+variables keep its constraint, and gradients are those of min over b of P(w, b).
+
+After a first step along the gradient, columns are scaled by their variance under the curvatures,
+where examples are no fewer than weights. Where they are fewer, the curvature beyond the penalty's
+is that of X Xᵀ: sparse or many columns make rows next to orthogonal, and a scaling of columns would
+only spoil that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.linalg.limited_memory import LimitedMemory
+from widemargin.methods.base import Settings, State
+from widemargin.methods.newton._line_search import best_multiple, line_search
+from widemargin.problems.binary import BinaryProblem
+from widemargin.problems.certificate import Point
+from widemargin.problems.losses import Line
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class QuasiNewtonState(State):
+    """Weights, their scores, and what belongs to these; `scale` is that of the columns."""
+
+    problem: BinaryProblem
+    w: Vector
+    b: float
+    scores: Vector
+    alpha: Vector
+    curvature: Vector
+    gradient: Vector
+    primal: float = np.inf
+    scale: Vector | None = None
+    memory: LimitedMemory = field(default_factory=partial(LimitedMemory, MACHINE.quasi_pairs))
+
+    @property
+    def point(self) -> Point:
+        """The weights, and the dual variables that belong to their scores."""
+        return Point(self.w, self.b, self.alpha)
+
+    def scaled(self, right: Vector) -> Vector:
+        """Return the first approximation of the Hessian's inverse times a vector."""
+        return right.copy() if self.scale is None else right * self.scale
+
+
+class QuasiNewton:
+    """Quasi-Newton steps on the primal objective, with an exact line search."""
+
+    name = "quasi_newton"
+    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
+
+    def refuses(self, problem: BinaryProblem) -> str | None:
+        """Serve the losses that have second derivatives."""
+        if not problem.loss.smooth:
+            return (
+                "solver 'quasi_newton' needs a loss with second derivatives, which "
+                f"'{problem.loss.name}' has not; the nearest solver that supports it is 'dual_cd'"
+            )
+        return None
+
+    def start(
+        self, problem: BinaryProblem, warm: Point | None, settings: Settings
+    ) -> QuasiNewtonState:
+        """Start at w = 0, or at the best multiple of the warm weights."""
+        w, b = np.zeros(problem.rows.weights), 0.0
+        scores = np.zeros(problem.rows.count)
+        if warm is not None and warm.w.any():
+            scores = problem.rows.scores(warm.w)
+            b = warm.b if problem.free_intercept else 0.0
+            length = best_multiple(problem, warm.w, b, scores)
+            w, b, scores = length * warm.w, length * b, length * scores
+        if problem.free_intercept:
+            b = problem.loss.best_intercept(problem.y, problem.cost, scores, b)
+        alpha, curvature = problem.loss.terms(problem.y, problem.cost, scores, b)
+        gradient = w - problem.rows.combine(alpha, problem.y)
+        state = QuasiNewtonState(problem, w, b, scores, alpha, curvature, gradient)
+        state.passes, state.active = 1.0, problem.rows.count
+        self._judge(state)
+        return state
+
+    def advance(self, state: QuasiNewtonState) -> None:
+        """Search along the quasi-Newton direction."""
+        problem = state.problem
+        loss, y, cost, rows = problem.loss, problem.y, problem.cost, problem.rows
+        problem.meter.add(rows.size.quasi_newton_step() - rows.size.product(2.0))
+
+        # 1) direction: the first one, along the gradient, is often enough; that of the intercept
+        # keeps it the best one to first order
+        if state.memory.pairs and state.scale is None and rows.count >= rows.weights:
+            state.scale = _inverse_variances(problem, state.curvature)
+        direction = state.memory.solve(-state.gradient, state.scaled)
+        at_zero = float(state.gradient @ direction)
+        if not at_zero < 0.0:
+            state.finished = not state.memory.pairs
+            state.memory.clear()
+            return
+        slopes = rows.scores(direction)
+        slope_b = 0.0
+        if problem.free_intercept:
+            total = float(state.curvature.sum())
+            slope_b = -float(state.curvature @ slopes) / total if total > 0.0 else 0.0
+
+        # 2) exact line search; the first length is that of a parabola
+        first = 1.0
+        if not state.memory.pairs:
+            bend = float(state.curvature @ (slopes + slope_b) ** 2) + float(direction @ direction)
+            first = -at_zero / bend
+        line = Line(y, cost, state.scores, state.b, first * slopes, first * slope_b)
+        penalty = first * float(state.w @ direction), first**2 * float(direction @ direction)
+        derivatives = partial(loss.derivatives_along, line)
+        step = first * line_search(derivatives, penalty, first * at_zero)
+
+        # 3) move, and take what belongs to the new scores
+        move = step * direction
+        w, scores, b = state.w + move, state.scores + step * slopes, state.b + step * slope_b
+        if problem.free_intercept:
+            b = loss.best_intercept(y, cost, scores, b)
+        alpha, curvature = loss.terms(y, cost, scores, b)
+        gradient = w - rows.combine(alpha, y)
+        still = np.array_equal(w, state.w)
+        state.memory.add(move, gradient - state.gradient)
+        state.w, state.b, state.scores, state.alpha = w, b, scores, alpha
+        state.curvature, state.gradient = curvature, gradient
+        rows.remember(w, scores)
+        state.passes += 2.0
+        state.active = int(np.count_nonzero(curvature))
+        self._judge(state)
+        state.finished |= still
+
+    @staticmethod
+    def _judge(state: QuasiNewtonState) -> None:
+        """Take the gap at the new point, which the gradient gives."""
+        problem = state.problem
+        state.primal = problem.primal(state.w, state.b, state.scores)
+        gap = 0.5 * float(state.gradient @ state.gradient)
+        state.expected_gap = problem.relative(gap, state.primal)
+        state.finished = gap == 0.0 or not np.isfinite(gap)
+
+
+def _inverse_variances(problem: BinaryProblem, curvature: Vector) -> Vector:
+    """Return the inverse of 1 + Σ h_i (x_ij − m_j)², with the mean m under the weights h.
+
+    Without an intercept the mean is one direction more, which the first steps find. Their columns
+    would hide all others if it were not left out.
+    """
+    variances = problem.rows.curvature_diagonal(curvature)
+    total = float(curvature.sum())
+    if total > 0.0:
+        variances -= problem.rows.combine(curvature) ** 2 / total
+    # Rounding may leave less than nothing of the difference of two large sums.
+    return 1.0 / (1.0 + np.maximum(variances, 0.0))
