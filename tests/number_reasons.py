@@ -253,7 +253,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "problems/tube_support.py": {"_TINY": "a share of the cost", "_ROUNDS": "a bound on a loop"},
     "problems/unpenalised.py": {"_RANK": "a share of the largest eigenvalue"},
+    "methods/newton/_line_search.py": {"_LEAST_SHARE": "a share of an interval"},
     "methods/newton/multiclass.py": {
+        "_LAST_STEP": "rounding, squared",
         "_SOLVED": "a share of the gap",
         "_PATIENCE": "steps without progress that count as none",
         "_CENTRES_PATIENCE": "centres without progress that count as none",

@@ -59,13 +59,18 @@ inline bool solve_small(std::vector<double>& a, std::vector<double>& right, std:
 template <class Derivatives>
 double exact_step(double wd, double dd, double at_zero, Derivatives&& derivatives) {
   double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
+  double below = at_zero, above = high;
   for (int round = 0; round < 40; ++round) {
     const TwoSums d = derivatives(t);
     const double first = d.first + wd + t * dd, second = d.second + dd;
     if (std::abs(first) <= 0.1 * std::abs(at_zero)) break;
     (first > 0.0 ? high : low) = t;
+    (first > 0.0 ? above : below) = first;
     t = second > 0.0 ? t - first / second : high;
-    if (!(t > low && t < high)) t = std::isfinite(high) ? 0.5 * (low + high) : 2.0 * low;
+    if (t > low && t < high) continue;
+    // Where a straight line between both slopes is zero: _line_search.py has the same.
+    const double share = std::clamp(below / (below - above), 0.01, 0.99);
+    t = std::isfinite(high) ? low + share * (high - low) : 2.0 * low;
   }
   return t;
 }

@@ -48,6 +48,10 @@ _LAST_DIGITS = 1e-15
 """The relative gap at which rounding leaves nothing to gain."""
 
 
+_LAST_STEP = 1e-22
+"""A step that promised to lower the primal by this share of it left only rounding to gain."""
+
+
 def products(problem: MulticlassProblem) -> int:
     """Return how many products with the data a pass takes; an empty row counts as one entry."""
     return max(problem.rows.size.values, problem.rows.count) * problem.classes
@@ -209,9 +213,13 @@ class MulticlassNewton:
         state.best_decrement = min(-at_zero, state.best_decrement)
         state.steps_here += 1
         small = products(state.problem) <= MACHINE.small_problem
-        if small and gap > _LAST_DIGITS * state.primal and state.stalled_centres < 4:
+        solved = gap - mismatch <= _SOLVED * mismatch or not at_zero < 0.0
+        # What a last step has left is rounding, unless another centre has more to say.
+        last = -at_zero <= _LAST_STEP * state.primal
+        settled = state.stalled_centres >= (1 if last else 4) or (last and not solved)
+        if small and gap > _LAST_DIGITS * state.primal and not settled:
             state.expected_gap = np.inf
-        if gap - mismatch <= _SOLVED * mismatch or not at_zero < 0.0:
+        if solved:
             self._move_centre(state)
         state.finished = (
             state.stalled_steps >= _PATIENCE or state.stalled_centres >= _CENTRES_PATIENCE
