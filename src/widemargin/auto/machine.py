@@ -61,10 +61,9 @@ class Machine:
         the second-level cache, or does not.
     near_values : int
         Values of a matrix that stays there.
-    row_product, sparse_row_product : float
-        A multiplication in the matrix of all inner products of rows, dense or sparse.
-    small_factor : float
-        What a factorisation costs beside its multiplications.
+    row_product, sparse_row_product, small_factor : float
+        A multiplication in the matrix of all inner products of rows, dense or sparse; what a
+        factorisation costs beside its multiplications.
     sweep_call, gradient_call, step : float
         What a sweep, a step of conjugate gradients and one of a second-order method cost in Python.
     largest_factorised : int
@@ -141,10 +140,8 @@ class Machine:
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
-    multiclass_steps : float
-        Newton steps on a joint multiclass problem.
-    multinomial_steps, multinomial_step_products : float
-        Newton steps on a multinomial problem, and products with its matrix in each.
+    multiclass_steps, multinomial_steps, multinomial_step_products : float
+        Newton steps on a joint multiclass and on a multinomial problem; the latter's products.
     first_columns : int
         Columns of the first working set where weights are sparse; below four times as many, all
         columns are in it. The matrix of so many costs less than the call that forms it.
@@ -169,10 +166,9 @@ class Machine:
     kernel_block, kernel_steps : int
         Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
         one call read.
-    kernel_work : float
-        Multiplications of one compiled call on the rows of a kernel matrix: some 30 ms.
-    kernel_factor : float
-        Passes over a kernel matrix, per row, that its eigenvalues and vectors cost.
+    kernel_work, kernel_factor : float
+        Multiplications of one compiled call on the rows of a kernel matrix: some 30 ms; passes over
+        it, per row, that its eigenvalues and vectors cost.
     most_kept, most_matrices : int
         Values that a method keeps beside the data, as scores or rows, and as matrices: 160 and
         480 MB.
@@ -227,16 +223,13 @@ class Machine:
     large_weights, many_classes : int
         Weights of all classes from which such a search costs as much as a sweep; classes up to
         which a pass over all of them costs no more than one over a few.
-    block_products : int
-        Stored values times classes that one call of block descent visits at most.
-    working_set, largest_working_set : int
+    block_products, most_lanes : int
+        Stored values times classes that one call of block descent visits at most; lanes that one
+        sweep serves: the weights of a feature are one line of cache.
+    working_set, largest_working_set, joint_set : int
         Examples that join a working set of kernel dual descent at a time at most, and its members
-        at most: their matrix is 16 MB.
-    joint_set : int
-        Members of a working set of a joint multiclass problem: smaller sets have to be solved again
-        and again: 7 sets for 86 of 256 on digits.
-    most_lanes : int
-        Lanes that one sweep serves: the weights of a feature are one line of cache.
+        at most: their matrix is 16 MB; members in a joint multiclass problem, where smaller sets
+        have to be solved again and again: 7 sets for 86 of 256 on digits.
     newton_vectors, proximal_vectors, interior_vectors : float
         Operations on vectors over the examples in one step of the second-order methods, the line
         search's among them.
@@ -245,12 +238,11 @@ class Machine:
     fold_lanes, lane_classes, lane_sweeps : int
         Folds that are solved side by side at most; classes from which side by side is faster than
         one by one; sweeps after which the classes that are not done go on alone.
-    coarse_steps : int
-        Sweeps or steps of a search at a C that is out of the question.
+    coarse_steps, examples_per_step : int
+        Sweeps or steps of a search at a C that is out of the question; visits of an incremental
+        method in one step, so that Python's share stays small.
     written_value : float
         A stored value written to a text file, in nanoseconds.
-    examples_per_step : int
-        Visits of an incremental method in one step, so that Python's share stays small.
     """
 
     dense_value: float = 0.47
