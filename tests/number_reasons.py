@@ -189,6 +189,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "methods/newton/_samples.py": {"SAMPLE_GROWTH": "a ratio", "SAMPLE_ERROR": "multiples of d/m"},
     "methods/newton/_system.py": {
+        "_CUT": "a share of the gap that is left, by which a dear direction was worth its price",
         "_DEAR": "a share of the conjugate gradients that are allowed",
         "_FAR": "a multiple of the accuracy that is asked for",
     },

@@ -123,6 +123,22 @@ def test_products_that_do_not_suffice_are_not_tried_again() -> None:
     assert system.factor is not None
 
 
+def test_dear_products_that_cut_the_gap_are_tried_again() -> None:
+    system = NewtonSystem()
+    for products, gap, again in (
+        (3, 1.0, True),
+        (7, 0.2, False),
+        (7, 0.05, True),
+        (10, 0.0, False),
+    ):
+        system.took(products, most=10)
+        system.led(1.0, gap)
+        assert system.by_diagonal == again
+    system.took(7, most=10)
+    system.led(np.inf, 1.0)  # nothing is known of the step before
+    assert not system.by_diagonal
+
+
 @pytest.mark.parametrize("active", [1576, 363])
 def test_products_cost_no_more_than_the_matrix_they_replace(
     active: int, monkeypatch: pytest.MonkeyPatch

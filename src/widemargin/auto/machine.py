@@ -34,14 +34,12 @@ class Machine:
     visit : float
         What a visit of coordinate descent costs beside its values, per unit of the loss's own
         `visit_cost`.
-    blas_multiply : float
-        A multiplication and addition inside a dense matrix product or a large factorisation.
-    tile_multiply : float
-        The same in the compiled kernels for matrices that are too small for BLAS.
-    class_multiply : float
-        A multiplication in a product of rows with the weights of all classes.
-    tiled_class_multiply : float
-        The same where rows are dense, several at a time.
+    blas_multiply, tile_multiply : float
+        A multiplication and addition in a dense product or a large factorisation; in the compiled
+        kernels for matrices that are too small for BLAS.
+    class_multiply, tiled_class_multiply : float
+        A multiplication in a product of rows with the weights of all classes; with several dense
+        rows at a time.
     exponential : float
         A probability of one class: an exponential and its share of their sum.
     block_visit, block_class, block_value, dense_block_value : float
@@ -104,9 +102,8 @@ class Machine:
     quasi_pool : tuple of four floats
         The same for the steps of L-BFGS (102 recorded cells); they leave a factor of 2.9.
     evidence : float
-        The geometric mean of what was spent and what is predicted, squared and as a share of the
-        rival's price squared, from which a prediction is believed. Replayed over the records, the
-        regret is flat between 0.1 and 0.2 and grows on both sides.
+        What was spent times what is predicted, as a share of the rival's price squared, from which
+        a prediction is believed. Replayed, the regret is flat between 0.1 and 0.2.
     newton_steps, newton_stiff_steps, newton_sorting_steps : float
     newton_steps_per_digit, sampled_steps : float
         Newton steps, how many more for each digit of the stiffness, the same where the loss is
@@ -134,9 +131,8 @@ class Machine:
         (55 runs; all of them of a fit come out 1.5 times too many on average, on the safe side, and
         single runs are off by a factor of 1.6 for the logistic loss, 2.5 for the squared hinge).
     quasi_steps, quasi_free_steps : tuple of two floats
-        Steps of L-BFGS for four digits, and a power of the stiffness to multiply them by; where
-        rows are fewer than weights. Means: least squares of the logarithms of 69 and 29 runs, which
-        spread by factors of 3 and 4, times exp(σ²/2).
+        Mean steps of L-BFGS for four digits, and the power of the stiffness that they grow with;
+        where rows are fewer than weights (least squares of 69 and 29 runs, off by 3x and 4x).
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
@@ -233,8 +229,8 @@ class Machine:
     newton_vectors, proximal_vectors, interior_vectors : float
         Operations on vectors over the examples in one step of the second-order methods, the line
         search's among them.
-    quasi_pairs, quasi_vectors : int, float
-        Moves that L-BFGS remembers, as SciPy's; its operations on vectors over the weights.
+    quasi_pairs : int
+        Moves that L-BFGS remembers, as SciPy's does.
     fold_lanes, lane_classes, lane_sweeps : int
         Folds that are solved side by side at most; classes from which side by side is faster than
         one by one; sweeps after which the classes that are not done go on alone.
@@ -383,7 +379,6 @@ class Machine:
     most_lanes: int = 8
     newton_vectors: float = 90.0
     quasi_pairs: int = 10
-    quasi_vectors: float = 40.0
     proximal_vectors: float = 15.0
     interior_vectors: float = 400.0
     fold_lanes: int = 16

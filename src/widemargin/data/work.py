@@ -67,7 +67,7 @@ class Size:
 
     def quasi_newton_step(self) -> float:
         """Price a step of L-BFGS."""
-        pairs = MACHINE.quasi_vectors * MACHINE.element * self.weights
+        pairs = 4.0 * MACHINE.quasi_pairs * MACHINE.element * self.weights
         return MACHINE.step + self.product(2.0) + self.vectors(MACHINE.newton_vectors) + pairs
 
     @property

@@ -23,8 +23,9 @@ Matrix = NDArray[np.float64]
 _FAR = 500
 """Promised decreases above this many times the accuracy asked for are far from the solution."""
 
-_DEAR = 0.5
-"""Share of the conjugate gradients allowed that a step may take if the next one is to use them."""
+_DEAR, _CUT = 0.5, 0.1
+"""Share of the conjugate gradients allowed that a step may take if the next one is to use them;
+or it has cut the gap to that share."""
 
 
 @dataclass
@@ -40,7 +41,8 @@ class NewtonSystem:
 
     factor: Factor | None = None
     by_diagonal: bool = True
-    """Whether the diagonal has been good enough so far."""
+    solved: bool = False
+    """Whether the diagonal has been good enough so far, and whether it gave the last direction."""
     failures: int = 0
     last_steps: int = 0
     sums: CurvedRows | None = None
@@ -135,7 +137,12 @@ class NewtonSystem:
 
         Steps that are less exact are more, so one that was dear is the last of its kind.
         """
-        self.by_diagonal = products < _DEAR * most
+        self.by_diagonal, self.solved = products < _DEAR * most, products < most
+
+    def led(self, before: float, gap: float) -> None:
+        """Learn what the last direction did to the gap: one that cut it was worth its price."""
+        self.by_diagonal |= self.solved and gap <= _CUT * before < np.inf
+        self.solved = False
 
     def products_in_a_call(self, problem: BinaryProblem, active: int) -> int:
         """Return how many products the next step may take in one compiled call; zero for none.

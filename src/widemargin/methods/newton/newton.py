@@ -235,6 +235,7 @@ class Newton:
         """
         whole, problem = state.whole, state.problem
         before, state.expected_gap = state.expected_gap, problem.relative(abs(gap), state.primal)
+        state.system.led(before, state.expected_gap)
         if problem is whole:
             state.steps_on_all += 1
             lost = state.expected_gap > max(_LOST_GAP, _LOST_RATE * before)
