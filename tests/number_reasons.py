@@ -20,7 +20,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
     },
     "auto/sparse_weights.py": {"_MOST_LEGS": "prices double: a bound that keeps the loop finite"},
-    "data/columns.py": {"_FEW": "a bound on what a copy that does not suffice costs"},
+    "data/columns.py": {
+        "_FEW": "a bound on what a copy that does not suffice costs",
+        "_SPARE": "a bound on the growth of a working set",
+    },
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "methods/newton/_column_steps.py": dict.fromkeys(
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,6 +18,7 @@ from widemargin.methods.newton.sparse_weights import SparseProximalNewton
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.run import run
+from widemargin.selection.predicted_starts import sparse_start
 
 
 def _dense(random: np.random.Generator, dtype: type, density: float) -> np.ndarray:
@@ -71,3 +74,29 @@ def test_steps_on_a_sample_are_steps_of_the_run(method: SparsePrimalCD) -> None:
     choice = choice_of(method.name, SparseProblem)
     assert run(problem, choice, tol=1e-8, max_iter=on_sample).iterations == on_sample
     assert run(problem, choice, tol=1e-8).certificate.relative_gap <= 1e-8
+
+
+def test_a_copy_of_few_columns_is_used_again() -> None:
+    random = np.random.default_rng(7)
+    X = sp.csr_array(_dense(random, np.float64, 0.3))
+    rows, w, kept = Rows.of(X), np.ones(3), dict[str, Any]()
+    first = Columns.of(rows, np.array([1, 2, 5]), kept)
+    np.testing.assert_allclose(first.rows.scores(w), X[:, [1, 2, 5]] @ w)
+    met: list[int] = []
+    watched = rows.watched(lambda: met.append(1))
+    again = Columns.of(watched, np.array([1, 5]), kept)
+    assert again.places is first.places
+    assert again.rows.view is first.rows.view
+    # With the checkpoint and the meter of the run that uses it.
+    np.testing.assert_allclose(again.rows.scores(w), X[:, [1, 2, 5]] @ w)
+    assert met
+    assert again.rows.meter is watched.meter
+    assert Columns.of(watched, np.array([1]), kept).places.size == 1
+    assert Columns.of(watched, np.array([1, 6]), kept).places.tolist() == [1, 6]
+
+
+def test_starts_along_a_path_keep_signs_and_zeros() -> None:
+    last, before = np.array([1.0, 0.2, 0.0, -1.0, 0.5]), np.array([0.8, 0.5, 0.3, -0.5, 0.0])
+    found = sparse_start(4.0, (2.0, last), (1.0, before))
+    np.testing.assert_allclose(found, [1.2, 0.2, 0.0, -1.5, 1.0])
+    assert sparse_start(4.0, (2.0, last), (2.0, before)) is last

@@ -5,7 +5,7 @@ Copied as rows of their own, or viewed in a copy of all rows that is stored colu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+_SPARE = 1.5
+"""Columns in a copy that is used again, as a multiple of those that are wanted."""
 
 _FEW = 0.2
 """Share of the stored values up to which a copy of these alone costs much less than one of all."""
@@ -35,10 +37,22 @@ class Columns:
         The given rows.
     places : ndarray
         Which columns, in rising order.
+    kept : dict
+        Where the last copy is kept, for the next run on the same problem at another C.
     """
 
     source: Rows
     places: Places
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Rows, places: Places, kept: dict[str, Any]) -> Columns:
+        """Return columns, or the last ones copied if these are among them and most of them."""
+        last: Places | None = kept.get("places")
+        spare = last is not None and last.size <= _SPARE * places.size
+        if last is not None and spare and np.isin(places, last, assume_unique=True).all():
+            places = last
+        return cls(rows, places, kept)
 
     @property
     def all(self) -> bool:
@@ -51,14 +65,21 @@ class Columns:
 
         The given rows if they are all.
         """
+        source = self.source
         if self.all:
-            return self.source
+            return source
+        if self.kept.get("places") is not self.places:
+            self.kept["rows"] = Rows.of(self._copied())
+            self.kept["places"] = self.places
+            source.meter.add(source.size.product(2.0))
+        # Those kept from an earlier run have its checkpoint and meter.
+        return replace(self.kept["rows"], checkpoint=source.checkpoint, meter=source.meter)
+
+    def _copied(self) -> Any:
         compact = _compressed(self.source, self.places)
         count = compact.shape[0]
         whole = compact.data.size == count * self.places.size and self.places.size > 0
-        array: Any = compact.data.reshape(count, self.places.size) if whole else compact
-        taken, source = Rows.of(array), self.source
-        return replace(taken, checkpoint=source.checkpoint, meter=source.meter)
+        return compact.data.reshape(count, self.places.size) if whole else compact
 
     @cached_property
     def by_column(self) -> core.Columns:
@@ -97,10 +118,20 @@ class Columns:
         return out
 
 
+def column_squares(rows: Rows) -> Vector:
+    """Return the squared norm of every column, which the rows keep."""
+    squares: Vector | None = rows._kept.get("column squares")
+    if squares is None:
+        squares = rows._kept["column squares"] = rows.curvature_diagonal(np.ones(rows.count))
+    return squares
+
+
 def _by_column(rows: Rows, places: Places) -> core.Columns:
     """Return columns in a copy that is stored column after column, which the rows keep.
 
-    It has these columns alone if they are few; the next time that others are wanted, all.
+    It has these columns alone if they are few; the next time that others are wanted, all. Whoever
+    asks counts its price: problems in other threads may have made it, and decisions must not depend
+    on that.
     """
     kept: _Kept | None = rows._kept.get("columns")
     if kept is None or (kept.place[places] < 0).any():
@@ -114,7 +145,6 @@ def _by_column(rows: Rows, places: Places) -> core.Columns:
         )
         place = np.full(rows.weights, -1, dtype=np.int64)
         place[wanted] = np.arange(wanted.size)
-        rows.meter.add(MACHINE.transposed_value * matrix.nnz)
         kept = rows._kept["columns"] = _Kept(columns, place)
     return kept.columns.take(kept.place[places])
 
@@ -136,7 +166,6 @@ def _stored(rows: Rows, places: Places) -> int:
     counts = np.empty(rows.count, dtype=np.int64)
     for begin, end in rows.pieces():
         rows.view.count_columns(place, counts, begin, end)
-    rows.meter.add(rows.size.product())
     return int(counts.sum())
 
 
@@ -159,7 +188,6 @@ def _compressed(rows: Rows, places: Places) -> Any:
     indices, values = np.empty(int(pointers[-1]), dtype=np.int32), np.empty(int(pointers[-1]))
     for begin, end in rows.pieces():
         rows.view.take_columns(place, pointers, indices, values, begin, end)
-    rows.meter.add(rows.size.product(2.0))
     narrow = pointers.astype(np.int32) if pointers[-1] < 2**31 else pointers
     wide = indices if narrow.dtype == np.int32 else indices.astype(np.int64)
     return sp.csr_array((values, wide, narrow), shape=(rows.count, places.size))

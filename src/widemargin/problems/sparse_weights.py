@@ -8,13 +8,14 @@ in exact arithmetic.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.columns import column_squares
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import DualSums, Loss
@@ -51,6 +52,8 @@ class SparseProblem(OfMargins, OnRows):
         Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
     l1_ratio : float
         ρ, above 0 and at most 1.
+    kept : dict
+        What methods leave for the same problem at another C.
     """
 
     kind: ClassVar[str] = "problems with sparse weights"
@@ -60,6 +63,7 @@ class SparseProblem(OfMargins, OnRows):
     loss: Loss
     free_intercept: bool
     l1_ratio: float
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss, l1_ratio: float) -> SparseProblem:
@@ -85,7 +89,7 @@ class SparseProblem(OfMargins, OnRows):
         """Return the problem on some examples, their costs raised to stand for all of them."""
         cost = self.cost[subset]
         cost *= self.cost.sum() / cost.sum()
-        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
+        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost, kept={})
 
     def represents(self, subset: NDArray[np.int64]) -> bool:
         """Whether both classes are among some examples."""
@@ -140,8 +144,8 @@ class SparseProblem(OfMargins, OnRows):
 
     @cached_property
     def column_norms(self) -> Vector:
-        """Upper bounds of the norms of the columns."""
-        squares = self.rows.curvature_diagonal(np.ones(self.rows.count))
+        """Upper bounds of the norms of the columns; problems at another C share their squares."""
+        squares = column_squares(self.rows)
         return np.sqrt(squares * (1.0 + 1e-6) + self.rows.count * UNDERFLOW) * (1.0 + 1e-6)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:

@@ -12,9 +12,10 @@ from widemargin.auto.registry import choice_of
 from widemargin.auto.search import reads_weights
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
+from widemargin.problems.sparse_weights import SparseProblem
 from widemargin.run import Solution
 from widemargin.selection.engines.base import Effort
-from widemargin.selection.predicted_starts import Ahead, dual_start
+from widemargin.selection.predicted_starts import Ahead, dual_start, sparse_start
 
 Vector = NDArray[np.float64]
 
@@ -70,7 +71,10 @@ class Continuation:
         if warm is not None:
             choice.follow(self.method)
         self.C = C
-        self.solution = effort.run(problem, choice, warm, seed=effort.seed + place)
+        # Weights that a larger C changes cannot be the answer.
+        judged = not (isinstance(self.unit, SparseProblem) and self.solution is not None)
+        settings = {"seed": effort.seed + place, "judge_start": judged}
+        self.solution = effort.run(problem, choice, warm, **settings)
         if self.solution.iterations > 0:
             self.method = self.solution.trace[-1].method
         return self.solution
@@ -103,6 +107,9 @@ class Continuation:
         earlier_duals = None if last is None else (last[0], last[1].alpha)
         alpha = dual_start(problem, C, (self.C, point.alpha), earlier_duals)
         self.before = (self.C, self.solution)
+        if last is not None and isinstance(problem, SparseProblem):
+            w = sparse_start(C, (self.C, point.w), (last[0], last[1].w))
+            return Point(w, point.b, alpha)
         # From one solution only the weights can move on.
         if self.ahead is not None and (last is not None or reads_weights(self.method)):
             return self.ahead.of(problem, (self.C, point), C, alpha)

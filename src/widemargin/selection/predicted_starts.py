@@ -54,6 +54,18 @@ def dual_start(
     return problem.loss.clip(ahead, problem.cost)
 
 
+def sparse_start(C: float, last: tuple[float, Vector], before: tuple[float, Vector]) -> Vector:
+    """Return weights to start from at C: those not zero move on linearly in log C.
+
+    Those that would change their signs stay where they are.
+    """
+    if not 0.0 < before[0] != last[0]:
+        return last[1]
+    length = np.log(C / last[0]) / np.log(last[0] / before[0])
+    ahead = last[1] + length * (last[1] - before[1])
+    return np.where(ahead * last[1] > 0.0, ahead, last[1])
+
+
 @dataclass(frozen=True, eq=False)
 class Known:
     """Signed dual variables of all lanes at one C, and the weights that they combine to."""

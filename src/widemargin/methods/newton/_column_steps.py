@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Model, Penalty, by_columns, by_matrix
 from widemargin.methods.newton._samples import SAMPLE_ERROR, spread_sample
 from widemargin.problems.certificate import Point
+from widemargin.problems.sparse_weights import SparseProblem
 
 Vector = NDArray[np.float64]
 
@@ -68,6 +69,8 @@ class ColumnState(State):
     v: Vector
     total: float
     columns: Columns | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+    """The last copy of columns, see `Columns`."""
     sample: ColumnState | None = None
     """Where the steps on a sample are that come first, if there are any."""
     trust: float = 1.0
@@ -121,6 +124,7 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
+            kept=problem.kept if isinstance(problem, SparseProblem) else {},
         )
         self._look(state)
         self._look_at_all(state)
@@ -215,8 +219,9 @@ class ColumnNewton(ABC):
             if state.columns.all or not violations[~covered].any():
                 return worst
         places = self._chosen(state, violations)
-        state.columns = Columns(state.problem.rows, places if places.size else np.arange(1))
-        state.active = places.size
+        places = places if places.size else np.arange(1)
+        state.columns = Columns.of(state.problem.rows, places, state.kept)
+        state.active = state.columns.places.size
         return worst
 
     @abstractmethod
@@ -347,6 +352,9 @@ class ByColumns(ColumnNewton):
 
     def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
         """Take all that violate: to visit them costs no more than it took to find them."""
+        if state.columns is None:
+            size = state.problem.rows.size
+            state.problem.meter.add(MACHINE.transposed_value * size.values)
         return np.flatnonzero((state.w != 0.0) | (violations > 0.0))
 
     def minimise(
