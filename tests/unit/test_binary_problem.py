@@ -129,6 +129,25 @@ def test_point_at(loss: str, intercept: Any) -> None:
     np.testing.assert_allclose(point.alpha, alpha_at(loss, m, oracle.c), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("intercept", INTERCEPTS, ids=str)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_ordinary_sums_where_they_tell(
+    loss: str, intercept: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, _ = make(loss, intercept)
+    point = random_point(problem, 3)
+    exact = problem.primal_at(point.w, point.b)
+    asked = []
+    monkeypatch.setattr(BinaryProblem, "primal_at", lambda *given: asked.append(1) or exact)
+    for enough in (0.5 * exact, 2.0 * exact):
+        found = problem.primal_below(point.w, point.b, enough)
+        assert exact * (1.0 - 1e-15) <= found <= exact * (1.0 + 1e-12)
+    assert not asked
+    # They cannot tell two numbers apart that differ by less than they may be off by.
+    assert problem.primal_below(point.w, point.b, exact) == exact
+    assert asked
+
+
 def test_subproblem_stands_for_the_whole() -> None:
     problem, oracle = make("hinge", True)
     subset = np.array([0, 3, 4, 11, 20], dtype=np.int64)

@@ -26,7 +26,7 @@ from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedEstimator
 from widemargin.estimators.fit_tasks import CallbackSupportMixin
 from widemargin.estimators.scikit_learn_arguments import check_dual, check_scaling
-from widemargin.estimators.single_precision import judged
+from widemargin.estimators.single_precision import enough, judged
 from widemargin.interrupt import Interrupt
 from widemargin.problems.bounded import BoundedRegression, bounded
 from widemargin.problems.certificate import Point
@@ -190,4 +190,4 @@ def _rounded(problem: RegressionProblem, solution: Solution, scaling: float) -> 
     before = solution.certificate
     if before.primal == 0.0:
         return solution if not w.any() else None
-    return judged(solution, w, b, problem.primal_at(w, b))
+    return judged(solution, w, b, problem.primal_below(w, b, enough(solution)))

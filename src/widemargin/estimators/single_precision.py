@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.training_set import TrainingSet, join_intercept, split_intercept
+from widemargin.problems.linear import LinearProblem
 from widemargin.run import Solution, Status
 
 
@@ -32,7 +33,19 @@ def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | N
     )
     w = np.reshape(w, np.shape(solution.w))
     shift: Any = b if np.ndim(solution.b) else float(b[0])
-    return judged(solution, w, shift, problem.primal_at(w, shift))
+    if isinstance(problem, LinearProblem):
+        primal = problem.primal_below(w, shift, enough(solution))
+    else:
+        primal = problem.primal_at(w, shift)
+    return judged(solution, w, shift, primal)
+
+
+def enough(solution: Solution) -> float:
+    """Return the largest primal value of rounded weights that `judged` takes."""
+    certificate = solution.certificate
+    if solution.status is not Status.CONVERGED:
+        return 2.0 * certificate.primal
+    return certificate.dual / (1.0 - solution.tol) if solution.tol < 1.0 else np.inf
 
 
 def judged(solution: Solution, w: Any, b: Any, primal: float) -> Solution | None:

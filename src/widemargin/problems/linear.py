@@ -91,6 +91,15 @@ class LinearProblem(OfMargins, OnRows):
         bound = self._compensated_at(w, b if self.free_intercept else 0.0)[2]
         return bound.upper
 
+    def primal_below(self, w: Vector, b: float, enough: float) -> float:
+        """Return the same, from ordinary sums where they tell whether P is at most `enough`."""
+        b = b if self.free_intercept else 0.0
+        loss = self._plain_bound(w, b, self.rows.scores(w))
+        bound = _with_weights(loss, float(w @ w), w.size)
+        if bound.upper <= enough or bound.value - bound.allowance > enough:
+            return bound.upper
+        return self.primal_at(w, b)
+
     def residual(self, alpha: Vector) -> float:
         """Return Σ α_i y_i, which a free intercept wants to be zero."""
         return float(alpha @ self.y)
@@ -266,21 +275,23 @@ class LinearProblem(OfMargins, OnRows):
 
     def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
         """Return the best intercept at hand and P there."""
-        squared, size = float(w @ w), self.scale
-        length = upper_norm(squared, w.size)
         best, known = np.inf, Bound(np.inf, 0.0)
         for candidate in self.best_intercept(scores, b):
-            at, low, error = self.exact_intercept(w, candidate)
-            error += abs(low)
             # Of a second one it is enough to know that it is no better.
             if known.value < np.inf:
-                total = self.loss.total(self.y, self.cost, scores, at)
-                if total >= known.value:
+                at = self.exact_intercept(w, candidate)[0]
+                if self.loss.total(self.y, self.cost, scores, at) >= known.value:
                     continue
-            about = ScoreError.plain(size, length, at, error + self.offset_error)
-            sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
-            best, known = candidate, self.loss_bound(sums, size, about)
-        return best, _with_weights(known, squared, w.size)
+            best, known = candidate, self._plain_bound(w, candidate, scores)
+        return best, _with_weights(known, float(w @ w), w.size)
+
+    def _plain_bound(self, w: Vector, b: float, scores: Vector) -> Bound:
+        """Return Σ c_i ℓ_i at an intercept, from ordinary sums."""
+        size, (at, low, error) = self.scale, self.exact_intercept(w, b)
+        length = upper_norm(float(w @ w), w.size)
+        about = ScoreError.plain(size, length, at, error + abs(low) + self.offset_error)
+        sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
+        return self.loss_bound(sums, size, about)
 
     def _lost_by_rounding(self, w: Vector, b: float, scores: Vector, allowed: float) -> float:
         """Return what P would be lower by if the intercept of the given data were not rounded.
