@@ -82,7 +82,9 @@ def test_the_passes_of_a_step(loss: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert counts.products > 0
     steps = int(np.max(found.n_iter_))
     assert counts.tasks["_combine_with_diagonal"] == steps
-    assert counts.tasks["_product_and_scores"] == counts.products
+    with_scores = counts.tasks["_product_and_scores"]
+    assert with_scores + counts.tasks["_curvature_product"] == counts.products
+    assert with_scores > 0
     # Beside those: what was clipped in the last step, certificates, and after the run the support
     # and the weights in single precision.
     others = sum(counts.tasks.values()) - steps - counts.products

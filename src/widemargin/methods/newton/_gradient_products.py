@@ -37,6 +37,8 @@ class GradientProducts:
         The h_i.
     opening : Opening, optional
         What an earlier pass has summed up.
+    expected : int
+        Products that are likely to be asked for.
 
     Attributes
     ----------
@@ -48,7 +50,11 @@ class GradientProducts:
     """
 
     def __init__(
-        self, problem: BinaryProblem, curvature: Vector, opening: Opening | None = None
+        self,
+        problem: BinaryProblem,
+        curvature: Vector,
+        opening: Opening | None = None,
+        expected: int = 1,
     ) -> None:
         rows = problem.rows
         self.slopes: Vector | None = None
@@ -56,7 +62,7 @@ class GradientProducts:
         if few_curved(problem, curvature):
             self.members = np.flatnonzero(curvature)
             rows, curvature = rows.take(self.members), curvature[self.members]
-        elif rows.blocked:
+        elif rows.blocked and _keeps_scores(curvature, expected):
             self.slopes = np.zeros(rows.count)
         self.rows, self._curvature, self._opening = rows, curvature, opening
         self._scores: Vector | None = None
@@ -86,6 +92,11 @@ class GradientProducts:
         image, share, self._scores = rows.curvature_product_and_scores(curvature, direction, shift)
         return image, share
 
+    def combine_change(self, fresh: Vector, old: Vector, signs: Vector) -> Vector:
+        """Return Σ (fresh_i − old_i) signs_i x_i over the rows that were copied."""
+        own = slice(None) if self.members is None else self.members
+        return self.rows.combine_change(fresh[own], old[own], signs[own])
+
     def moved(self, length: float) -> None:
         """Move the slopes by a multiple of the last direction's scores."""
         if self.slopes is not None and self._scores is not None:
@@ -100,6 +111,16 @@ def few_curved(problem: BinaryProblem, curvature: Vector) -> bool:
         return False
     few = int(np.count_nonzero(curvature))
     return few <= min(rows.count // SAMPLE_GROWTH, rows.largest_sample)
+
+
+def _keeps_scores(curvature: Vector, products: int) -> bool:
+    """Whether products should compute the scores of all rows, to save those of the direction.
+
+    A product needs those of rows with curvature alone: the others come to no more than one pass.
+    Few rows with curvature that have no room in memory are on a disk, where passes cost most.
+    """
+    share = int(np.count_nonzero(curvature)) / max(1, curvature.size)
+    return share * SAMPLE_GROWTH <= 1.0 or products * (1.0 - share) <= 1.0
 
 
 def opened(

@@ -50,6 +50,8 @@ class NewtonSystem:
     """What the last direction left of the equation, −g − H p; None where it was solved exactly."""
     opening: Opening | None = None
     """What the pass that formed the gradient has found for conjugate gradients."""
+    expected: int = 1
+    """Products of the next direction, judged by the last one."""
     products: GradientProducts | None = None
     """Those of the last direction, if it came from conjugate gradients."""
 
@@ -73,14 +75,10 @@ class NewtonSystem:
         """Whether the rows with curvature were copied."""
         return self.products is not None and self.products.members is not None
 
-    def combine_change(
-        self, problem: BinaryProblem, fresh: Vector, old: Vector, signs: Vector
-    ) -> Vector:
-        """Return Σ (fresh_i − old_i) signs_i x_i, where only rows with curvature have changed."""
-        members = None if self.products is None else self.products.members
-        if self.products is None or members is None:
-            return problem.rows.combine_change(fresh, old, signs)
-        return self.products.rows.combine_change(fresh[members], old[members], signs[members])
+    def combine_change(self, problem: BinaryProblem, *over: Vector) -> Vector:
+        """Return what `Rows` does, where only rows with curvature have changed."""
+        rows = problem.rows
+        return (self.products if self.products and self.has_copies else rows).combine_change(*over)
 
     def direction(
         self,
@@ -116,9 +114,10 @@ class NewtonSystem:
         self.opening = self.products = None
         if most == 0:
             return None
-        products = GradientProducts(problem, curvature, opening)
+        products = GradientProducts(problem, curvature, opening, self.expected)
         solution, self.residual, steps = _by_diagonal(problem, products, right, accuracy, most)
         self.took(steps, most)
+        self.expected = steps
         if steps >= most and problem.rows.weights <= MACHINE.largest_factorised:
             return None
         self.products = products
@@ -217,12 +216,12 @@ class NewtonSystem:
             self._factorise_sample(problem, curvature)
         if self.factor is None:
             return None
-        products = GradientProducts(problem, curvature)
+        products = GradientProducts(problem, curvature, None, self.expected)
         product = partial(_product, problem, products)
         solution, self.residual, self.last_steps = _conjugate_gradients(
             problem, product, right, self.factor, accuracy, most, products.moved
         )
-        solved = self.last_steps < most
+        solved, self.expected = self.last_steps < most, self.last_steps
         self.failures += not solved
         # If the matrix follows no level, this is most of the way all the same, and the next step
         # has a factor of its own.
