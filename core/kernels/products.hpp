@@ -4,7 +4,88 @@
 
 #include <cstdint>
 
+#include "kernels/vectors.hpp"
+
 namespace widemargin {
+
+// sum += sum_i scale_i x_i, or scale_i x_i^2. Dense rows are added four at a time, so that the sum
+// is read and written once for all of them; in order, so that it has the bits of one by one.
+template <class Rows, bool Squares = false>
+class RowSums {
+ public:
+  RowSums(const Rows& rows, double* sum) : rows_(rows), sum_(sum) {}
+
+  void add(std::int64_t i, double scale) {
+    if constexpr (Rows::is_dense) {
+      taken_[filled_] = rows_.row(i);
+      scales_[filled_] = scale;
+      if (++filled_ == many) add_taken();
+    } else {
+      add_row(i, scale);
+    }
+  }
+
+  // Adds what is left.
+  void finish() {
+    for (int k = 0; k < filled_; ++k) add_line(0, k, k + 1);
+    for (int k = 0; k < filled_; ++k) add_bias(k);
+    filled_ = 0;
+  }
+
+ private:
+  static constexpr int many = 4;
+
+  void add_row(std::int64_t i, double scale) {
+    if constexpr (Squares) {
+      double* sum = sum_;
+      rows_.for_each(i, [=](std::int64_t j, double v) { sum[j] += scale * v * v; });
+    } else {
+      rows_.axpy(i, scale, sum_);
+    }
+  }
+
+  void add_taken() {
+    std::int64_t j = 0;
+    for (; j + vector_length <= rows_.width; j += vector_length) {
+      FourDoubles sum = load_four(sum_ + j);
+      for (int k = 0; k < many; ++k) {
+        const FourDoubles x = load_four(taken_[k] + j);
+        if constexpr (Squares) {
+          sum += (x * scales_[k]) * x;
+        } else {
+          sum += x * scales_[k];
+        }
+      }
+      store_four(sum_ + j, sum);
+    }
+    add_line(j, 0, many);
+    for (int k = 0; k < many; ++k) add_bias(k);
+    filled_ = 0;
+  }
+
+  // The columns from `begin` on, of some of the rows that were taken.
+  void add_line(std::int64_t begin, int from, int to) {
+    for (std::int64_t j = begin; j < rows_.width; ++j) {
+      double sum = sum_[j];
+      for (int k = from; k < to; ++k) {
+        const double x = static_cast<double>(taken_[k][j]);
+        sum += Squares ? scales_[k] * x * x : scales_[k] * x;
+      }
+      sum_[j] = sum;
+    }
+  }
+
+  void add_bias(int k) {
+    const double x = rows_.bias;
+    if (x != 0.0) sum_[rows_.width] += Squares ? scales_[k] * x * x : scales_[k] * x;
+  }
+
+  const Rows& rows_;
+  double* sum_;
+  const typename Rows::value_type* taken_[many] = {};
+  double scales_[many] = {};
+  int filled_ = 0;
+};
 
 // scores[i] = x_i . weights
 template <class Rows>
@@ -19,22 +100,26 @@ void scores(const Rows& rows, const double* weights, double* out, std::int64_t b
 template <class Rows>
 void accumulate(const Rows& rows, const double* coefficients, const double* signs, double* sum,
                 std::int64_t begin, std::int64_t end) {
+  RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
     if (coefficients[i] != 0.0) {
-      rows.axpy(i, signs ? signs[i] * coefficients[i] : coefficients[i], sum);
+      sums.add(i, signs ? signs[i] * coefficients[i] : coefficients[i]);
     }
   }
+  sums.finish();
 }
 
 // sum += sum_i signs[i] (fresh[i] - old[i]) x_i; rows whose coefficient stayed cost nothing.
 template <class Rows>
 void accumulate_change(const Rows& rows, const double* fresh, const double* old,
                        const double* signs, double* sum, std::int64_t begin, std::int64_t end) {
+  RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
     if (fresh[i] != old[i]) {
-      rows.axpy(i, signs[i] * (fresh[i] - old[i]), sum);
+      sums.add(i, signs[i] * (fresh[i] - old[i]));
     }
   }
+  sums.finish();
 }
 
 // Scores and accumulation while a row is in cache.
@@ -42,12 +127,14 @@ template <class Rows>
 void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
                            const double* coefficients, const double* signs, double* sum,
                            std::int64_t begin, std::int64_t end) {
+  RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
     out[i] = rows.dot(i, weights);
     if (coefficients[i] != 0.0) {
-      rows.axpy(i, signs ? signs[i] * coefficients[i] : coefficients[i], sum);
+      sums.add(i, signs ? signs[i] * coefficients[i] : coefficients[i]);
     }
   }
+  sums.finish();
 }
 
 // sum += sum_i curvature[i] (x_i . direction + shift) x_i; returns sum_i curvature[i] (...), which
@@ -56,13 +143,15 @@ template <class Rows>
 double curvature_product(const Rows& rows, const double* curvature, const double* direction,
                          double shift, double* sum, std::int64_t begin, std::int64_t end) {
   double total = 0.0;
+  RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
     if (curvature[i] != 0.0) {
       const double scale = curvature[i] * (rows.dot(i, direction) + shift);
       total += scale;
-      rows.axpy(i, scale, sum);
+      sums.add(i, scale);
     }
   }
+  sums.finish();
   return total;
 }
 
@@ -70,12 +159,11 @@ double curvature_product(const Rows& rows, const double* curvature, const double
 template <class Rows>
 void curvature_diagonal(const Rows& rows, const double* curvature, double* sum, std::int64_t begin,
                         std::int64_t end) {
+  RowSums<Rows, true> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
-    const double scale = curvature[i];
-    if (scale != 0.0) {
-      rows.for_each(i, [&](std::int64_t j, double v) { sum[j] += scale * v * v; });
-    }
+    if (curvature[i] != 0.0) sums.add(i, curvature[i]);
   }
+  sums.finish();
 }
 
 // Not finite if any value of these rows is not, or if a norm overflows.

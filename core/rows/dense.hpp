@@ -4,33 +4,33 @@
 #include <cstdint>
 
 #include "kernels/chains.hpp"
+#include "kernels/vectors.hpp"
 #include "rows/prefetch.hpp"
 #include "rows/turns.hpp"
 
 namespace widemargin {
 
-// Sum of products in double. Sixteen running sums let the compiler keep four vector registers
-// busy without being allowed to reorder additions (-ffast-math stays off).
+// Sum of products in double. Four vectors of running sums keep as many additions under way, also at
+// the end of a row, without being allowed to reorder them (-ffast-math stays off).
 template <class T>
 inline double dot_dense(const T* values, const double* weights, std::int64_t count) {
-  constexpr int many = 16;
-  double sums[many] = {};
+  constexpr int many = 4;
+  FourDoubles sums[many] = {all_four(0.0), all_four(0.0), all_four(0.0), all_four(0.0)};
   std::int64_t j = 0;
-  for (; j + many <= count; j += many) {
+  for (; j + many * vector_length <= count; j += many * vector_length) {
     for (int chain = 0; chain < many; ++chain) {
-      sums[chain] += static_cast<double>(values[j + chain]) * weights[j + chain];
+      const std::int64_t at = j + chain * vector_length;
+      sums[chain] += load_four(values + at) * load_four(weights + at);
     }
+  }
+  for (int chain = 0; j + vector_length <= count; j += vector_length, ++chain) {
+    sums[chain] += load_four(values + j) * load_four(weights + j);
   }
   double total = 0.0;
   for (; j < count; ++j) {
     total += static_cast<double>(values[j]) * weights[j];
   }
-  for (int half = many / 2; half > 0; half /= 2) {
-    for (int chain = 0; chain < half; ++chain) {
-      sums[chain] += sums[chain + half];
-    }
-  }
-  return total + sums[0];
+  return total + sum_of((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
 // weights += scale * values

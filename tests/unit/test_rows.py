@@ -282,3 +282,33 @@ def test_taking_from_what_was_taken(sparse: bool) -> None:
     np.testing.assert_array_equal(taken.scores(np.ones(4)), X[first][second].sum(axis=1))
     shifted = rows.take(first).with_constant(2.0).take(second)
     np.testing.assert_array_equal(shifted.scores(np.ones(5)), X[first][second].sum(axis=1) + 2.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("count", "width"), [(7, 1), (50, 3), (101, 9), (64, 30), (33, 257)])
+def test_sums_over_dense_rows_do_not_depend_on_how_they_are_cut(
+    count: int, width: int, dtype: type
+) -> None:
+    """Rows are added four at a time, to the bits of one by one, and rows without weight skipped."""
+    random = np.random.default_rng(8)
+    X = random.normal(size=(count, width)).astype(dtype)
+    coefficients = np.where(random.random(count) < 0.3, 0.0, random.normal(size=count))
+    signs, curvature = np.sign(random.normal(size=count)), np.abs(coefficients)
+    for rows in (Rows.of(X), Rows.of(X).with_constant(2.0)):
+        given = X.astype(float)
+        full = given if rows.weights == width else np.c_[given, np.full(count, 2.0)]
+        sums, squares = np.zeros((2, rows.weights))
+        for begin in range(0, count, 5):
+            end = min(begin + 5, count)
+            rows.view.accumulate(coefficients, signs, sums, begin, end)
+            rows.view.curvature_diagonal(curvature, squares, begin, end)
+        np.testing.assert_array_equal(rows.combine(coefficients, signs), sums)
+        np.testing.assert_array_equal(rows.curvature_diagonal(curvature), squares)
+        np.testing.assert_allclose(sums, full.T @ (coefficients * signs), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(squares, (full**2).T @ curvature, rtol=1e-10, atol=1e-12)
+        w = random.normal(size=rows.weights)
+        np.testing.assert_allclose(rows.scores(w), full @ w, rtol=1e-10, atol=1e-12)
+        image, share = rows.curvature_product(curvature, w, 0.3)
+        curved = curvature * (full @ w + 0.3)
+        np.testing.assert_allclose(image, full.T @ curved, rtol=1e-9, atol=1e-11)
+        assert share == pytest.approx(curved.sum(), rel=1e-9, abs=1e-11)
