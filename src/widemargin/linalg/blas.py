@@ -24,6 +24,9 @@ except ImportError:  # not on Windows, which has no such limits either
 _WORKSPACE = 2**25 + 2**21
 """Bytes: OpenBLAS takes 2^25 and some pages for a thread's first product or factorisation."""
 
+_limited: list[bool] = []
+"""Not empty while the main thread is within a block: blocks within it need not ask again."""
+
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
@@ -39,16 +42,18 @@ def one_blas_thread() -> Iterator[None]:
     ...     pass
     """
     reserve_workspace()
-    if threading.current_thread() is not threading.main_thread():
+    if _limited or threading.current_thread() is not threading.main_thread():
         yield
         return
     limited = [(library, library.get_num_threads()) for library in _libraries()]
     limited = [(library, threads) for library, threads in limited if threads != 1]
     for library, _ in limited:
         library.set_num_threads(1)
+    _limited.append(True)
     try:
         yield
     finally:
+        _limited.clear()
         for library, threads in limited:
             library.set_num_threads(threads)
 
