@@ -59,7 +59,7 @@ inline bool solve_small(std::vector<double>& a, std::vector<double>& right, std:
 template <class Derivatives>
 double exact_step(double wd, double dd, double at_zero, Derivatives&& derivatives) {
   double low = 0.0, high = std::numeric_limits<double>::infinity(), t = 1.0;
-  double below = at_zero, above = high;
+  double below = at_zero, above = high, width = high;
   for (int round = 0; round < 40; ++round) {
     const TwoSums d = derivatives(t);
     const double first = d.first + wd + t * dd, second = d.second + dd;
@@ -68,9 +68,15 @@ double exact_step(double wd, double dd, double at_zero, Derivatives&& derivative
     (first > 0.0 ? above : below) = first;
     t = second > 0.0 ? t - first / second : high;
     if (t > low && t < high) continue;
-    // Where a straight line between both slopes is zero: _line_search.py has the same.
-    const double share = std::clamp(below / (below - above), 0.01, 0.99);
-    t = std::isfinite(high) ? low + share * (high - low) : 2.0 * low;
+    if (!std::isfinite(high)) {
+      t = 2.0 * low;
+      continue;
+    }
+    // Where a straight line between both slopes is zero, or by halves: as in _line_search.py.
+    const double share = below / (below - above);
+    const bool secant = high - low <= 0.5 * width && share > 0.0 && share < 1.0;
+    width = high - low;
+    t = low + (secant ? std::clamp(share, 0.01, 0.99) : 0.5) * width;
   }
   return t;
 }

@@ -126,21 +126,39 @@ class _Run:
                 self._check(self.state.point)
             except _Stop as stop:
                 status = stop.status
-        if self.best.point is not None:
-            return status
-        self.ended = True
+        if self.best.point is None:
+            self._judge_what_there_is(status in late, warm)
+        elif status in late and self._hopes_for_more():
+            self._take(self.state.point, np.inf)
+        return status
+
+    def _hopes_for_more(self) -> bool:
+        """Whether there is a point that is expected to be better than the best one known."""
+        gap = self.best.certificate.relative_gap
+        return self._moved() and self.state.expected_gap < gap
+
+    def _judge_what_there_is(self, late: bool, warm: Point | None) -> None:
+        """Certify where the run is, or what it was to start from."""
         start = self.problem.cold_point() if warm is None else warm
-        point = start if self.state is None else self.state.point
         # Whatever rounding may cost: to know it better takes further passes.
-        accuracy = np.inf if status in late else ROUNDING_SHARE * self.settings.tol
+        accuracy = np.inf if late else ROUNDING_SHARE * self.settings.tol
+        certificate = self._take(start if self.state is None else self.state.point, accuracy)
+        if self.finite and certificate.dual == -np.inf:  # dual variables that bound nothing
+            weights = self.best.point
+            self._take(Point(weights.w, weights.b, self.problem.cold_point().alpha), accuracy)
+        elif not self.finite:
+            self._take(start, accuracy)
+
+    def _take(self, point: Point, accuracy: float) -> Certificate:
+        """Certify a point after the end of the run; keep it if it is the best."""
+        self.ended = True
         judged, certificate = self.problem.certify(point, accuracy)
         self.finite = bool(np.isfinite(certificate.primal))
-        if not self.finite or certificate.dual == -np.inf:
-            judged, certificate = self.problem.certify(start, accuracy)
-        self.best.take(judged, certificate)
-        if self.state is not None:
+        if self.finite or self.best.point is None:
+            self.best.take(judged, certificate)
+        if self.state is not None and self.finite:
             self._tell(certificate)
-        return status
+        return certificate
 
     def _moved(self) -> bool:
         """Whether there is a point that was not judged."""
@@ -246,7 +264,11 @@ class _Run:
             price = (now - self.began) / max(1.0, self.passes_before + self.state.passes)
         quiet = now - self.last_told > max(0.2 if self.callbacks else 1.0, 20 * price)
         if quiet and np.isfinite(self.state.expected_gap):
-            present = self.judge.certify(self.state.point, ROUNDING_SHARE * self.settings.tol)[1]
+            point, present = self.judge.certify(
+                self.state.point, ROUNDING_SHARE * self.settings.tol
+            )
+            if self.elsewhere and np.isfinite(present.primal):
+                self.best.take(point, present)  # it took a pass: it may be the answer
             kept = self.best.certificate
             self._tell(Certificate(min(present.primal, kept.primal), max(present.dual, kept.dual)))
             self.last_told = time.perf_counter()

@@ -205,8 +205,10 @@ class BlockedRows(Rows):
     ) -> tuple[Vector, float]:
         """Return Σ h_i s_i x_i and Σ h_i s_i, with s_i = x_i · direction + shift."""
         self.meter.add(self.size.product(2.0))
-        total, share = self._sum(_curvature_product, (curvature,), (direction, shift))
-        return total, float(share)
+        found = self._sum(_curvature_product, (curvature,), (direction, shift))
+        if found is None:  # no rows
+            return np.zeros(self.weights), 0.0
+        return found[0], float(found[1])
 
     def curvature_diagonal(self, curvature: Vector) -> Vector:
         """Return Σ h_i x_ij² for every feature j."""

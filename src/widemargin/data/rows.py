@@ -238,9 +238,9 @@ class Rows:
             yield begin, min(begin + step, count)
             self.checkpoint()
 
-    def remembering(self) -> Rows:
-        """Return the same rows with a memory for the scores of one weight vector."""
-        return replace(self, _known={})
+    def remembering(self, memory: bool = True) -> Rows:
+        """Return the same rows with a memory for the scores of one weight vector, or without."""
+        return replace(self, _known={} if memory else None)
 
     def remember(self, w: Vector, scores: Vector) -> None:
         """Keep the scores of weights, if these rows have a memory: neither is copied."""

@@ -94,7 +94,8 @@ class LinearProblem(OfMargins, OnRows):
     def primal_below(self, w: Vector, b: float, enough: float) -> float:
         """Return the same, from ordinary sums where they tell whether P is at most `enough`."""
         b = b if self.free_intercept else 0.0
-        loss = self._plain_bound(w, b, self.rows.scores(w))
+        # Remembered scores may have been added up step by step, which proves nothing.
+        loss = self._plain_bound(w, b, self.rows.remembering(False).scores(w))
         bound = _with_weights(loss, float(w @ w), w.size)
         if bound.upper <= enough or bound.value - bound.allowance > enough:
             return bound.upper

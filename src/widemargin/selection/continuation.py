@@ -70,9 +70,10 @@ class Continuation:
         choice = choice_of(self.solver, type(self.unit))
         if warm is not None:
             choice.follow(self.method)
+        # Weights that a larger C changes are hardly the answer.
+        grows = self.solution is not None and C > self.C
+        judged = not (isinstance(self.unit, SparseProblem) and grows)
         self.C = C
-        # Weights that a larger C changes cannot be the answer.
-        judged = not (isinstance(self.unit, SparseProblem) and self.solution is not None)
         settings = {"seed": effort.seed + place, "judge_start": judged}
         self.solution = effort.run(problem, choice, warm, **settings)
         if self.solution.iterations > 0:

@@ -57,11 +57,12 @@ def dual_start(
 def sparse_start(C: float, last: tuple[float, Vector], before: tuple[float, Vector]) -> Vector:
     """Return weights to start from at C: those not zero move on linearly in log C.
 
-    Those that would change their signs stay where they are.
+    No further than the known ones are apart: beyond, their errors would count for more. Those that
+    would change their signs stay where they are.
     """
     if not 0.0 < before[0] != last[0]:
         return last[1]
-    length = np.log(C / last[0]) / np.log(last[0] / before[0])
+    length = min(np.log(C / last[0]) / np.log(last[0] / before[0]), 1.0)
     ahead = last[1] + length * (last[1] - before[1])
     return np.where(ahead * last[1] > 0.0, ahead, last[1])
 

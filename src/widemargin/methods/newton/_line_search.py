@@ -14,7 +14,7 @@ from widemargin.problems.losses import Line
 Vector = NDArray[np.float64]
 
 _LEAST_SHARE = 0.01
-"""Of the interval that is left, by which it becomes shorter at least."""
+"""Smallest distance from either end, as a share of the interval."""
 
 
 def line_search(
@@ -34,7 +34,7 @@ def line_search(
         The slope of the objective at step zero, negative.
     """
     low, high, t = 0.0, np.inf, 1.0
-    below, above = at_zero, np.inf
+    below, above, width = at_zero, np.inf, np.inf
     for _ in range(40):
         first, second = derivatives(t)
         first, second = first + penalty[0] + t * penalty[1], second + penalty[1]
@@ -45,8 +45,14 @@ def line_search(
         else:
             low, below = t, first
         t = t - first / second if second > 0.0 else np.inf
-        if not low < t < high:
-            t = _between(low, high, below, above) if np.isfinite(high) else 2.0 * low
+        if low < t < high:
+            continue
+        if np.isfinite(high):
+            # By halves where the secant before has not halved the interval.
+            secant = high - low <= 0.5 * width
+            t, width = low + (_share(below, above) if secant else 0.5) * (high - low), high - low
+        else:
+            t = 2.0 * low
     return t
 
 
@@ -64,10 +70,10 @@ def best_multiple(problem: LinearProblem, w: Vector, b: float, scores: Vector) -
     return line_search(derivatives, (0.0, float(w @ w)), at_zero)
 
 
-def _between(low: float, high: float, below: float, above: float) -> float:
-    """Return where a straight line between both slopes is zero, not next to an end of the interval.
+def _share(below: float, above: float) -> float:
+    """Return where in an interval a straight line between the slopes at its ends is zero.
 
     Slopes that rise by far on a short way are found much sooner than by halving.
     """
     share = below / (below - above)
-    return low + min(max(share, _LEAST_SHARE), 1.0 - _LEAST_SHARE) * (high - low)
+    return min(max(share, _LEAST_SHARE), 1.0 - _LEAST_SHARE) if 0.0 < share < 1.0 else 0.5
