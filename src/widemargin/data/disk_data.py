@@ -197,7 +197,7 @@ def _blocks_of(file: BlockFile, threads: Threads, free: int, shift: Any) -> Loca
     """Describe the blocks of a file, with so many bytes of memory to spare."""
     kept: dict[int, Rows] = {}
     # A third for blocks that stay, a third for samples, the rest for what nobody has counted. Where
-    # blocks that stay would save little reading, samples have their share too.
+    # less than a quarter of the blocks would stay, samples have most of their share too.
     stay, room = int(np.searchsorted(np.cumsum(file.bytes), free // 3)), free / 3.0
     if 4 * stay < file.lengths.size:
         stay, room = 0, 0.75 * free

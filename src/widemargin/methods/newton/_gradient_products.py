@@ -1,9 +1,9 @@
 """What conjugate gradients of a Newton step ask of the rows, in few passes over the data.
 
 Where rows are in blocks a pass may mean reading all of them from a disk. There the pass that forms
-the gradient also sums up what preconditions the matrix, products keep the scores of their
-directions, so that the line search needs no pass of its own, and few rows that have curvature are
-copied once.
+the gradient also sums up what preconditions the matrix, and few rows that have curvature are copied
+once. Products keep the scores of their directions where that costs no more than the pass that the
+line search would take.
 """
 
 from __future__ import annotations
