@@ -63,10 +63,10 @@ def _many_rows() -> SparseProblem:
 def test_steps_on_a_sample_are_steps_of_the_run(method: SparsePrimalCD) -> None:
     problem = _many_rows()
     state = method.start(problem, None, Settings(1e-8, 0))
-    start = state.point
     on_sample = 0
     while state.sample is not None:
-        assert state.point.w is start.w  # valid, and where the run began
+        assert state.point.w is state.sample.w  # what was found there is not lost
+        assert state.point.alpha is state.alpha
         method.advance(state)
         on_sample += 1
     assert 1 <= on_sample <= 10

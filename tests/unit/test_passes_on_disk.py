@@ -135,3 +135,13 @@ def test_few_rows_of_a_block_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TypeError):
         data._file.picked(2, np.arange(100))
     assert whole == [2]
+
+
+def test_no_row_with_curvature(tmp_path: Path) -> None:
+    X, _ = examples()
+    np.save(tmp_path / "X.npy", X)
+    data = DiskData(tmp_path / "X.npy", memory_limit="300MB")
+    none = data.rows(1, False).take(np.empty(0, np.int64))
+    image, share = none.curvature_product(np.empty(0), np.ones(WIDTH), 1.0)
+    assert share == 0.0
+    np.testing.assert_array_equal(image, np.zeros(WIDTH))

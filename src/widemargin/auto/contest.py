@@ -105,7 +105,7 @@ class Contest(ABC, Generic[Shape]):
         return None if best is None or best.price > self.cheap(shape) else best
 
     def cheap(self, shape: Shape) -> float:
-        """Return up to which price a method begins.
+        """Return the highest price at which a method may begin.
 
         What sweeps are expected to cost; nor are they made to tell what could be had for the price
         of making them.

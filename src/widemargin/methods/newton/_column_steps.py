@@ -48,7 +48,7 @@ _TAKEN_OUT = 4.0
 """Products that taking columns out costs: two to count and copy them, two for what follows."""
 
 _FORETOLD = 0.1
-"""Share of a decrease by which a model may be wrong that is trusted."""
+"""Largest relative error of a predicted decrease for a model to be trusted."""
 
 _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
@@ -74,15 +74,19 @@ class ColumnState(State):
     sample: ColumnState | None = None
     """Where the steps on a sample are that come first, if there are any."""
     trust: float = 1.0
-    """New models that sweeps over one model may cost as much as."""
+    """Budget of sweeps over one model, in prices of a new model."""
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
 
     @property
     def point(self) -> Point:
-        """The current weights and the dual variables that belong to them."""
-        return Point(self.w, self.b, self.alpha)
+        """The current weights and the dual variables that belong to them.
+
+        On a sample, its weights and the dual variables of the start.
+        """
+        at = self if self.sample is None else self.sample
+        return Point(at.w, at.b, self.alpha)
 
 
 class ColumnNewton(ABC):
@@ -177,12 +181,10 @@ class ColumnNewton(ABC):
             state.sample = self.start(problem.subproblem(sample), state.point, state.settings)
 
     def _step_on_sample(self, state: ColumnState, part: ColumnState) -> None:
-        """Advance on the sample; take its weights once they are as good as its size allows.
-
-        Until then the state's point is the start.
-        """
+        """Advance on the sample; take its weights once they are as good as its size allows."""
         before = part.passes
         self.advance(part)
+        state.active = part.active
         state.passes += (part.passes - before) / _SAMPLE
         error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w)) / part.problem.rows.count
         if not part.finished and part.expected_gap > max(error, state.settings.tol):

@@ -26,7 +26,7 @@ _DAMPING = 1e-12
 """Share of the largest curvature that each coordinate has at least: a flat model has a minimum."""
 
 _FEW = 4
-"""Conjugate gradients that sweeps have to cost as much as before they are tried."""
+"""Conjugate gradients are tried once sweeps have cost this many of them."""
 
 _ROUNDS = 30
 """Rounds of sweeps and of steps on the support; each ends in a better point."""

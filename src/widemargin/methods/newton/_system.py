@@ -41,8 +41,9 @@ class NewtonSystem:
 
     factor: Factor | None = None
     by_diagonal: bool = True
+    """Whether the diagonal has been good enough so far."""
     solved: bool = False
-    """Whether the diagonal has been good enough so far, and whether it gave the last direction."""
+    """Whether it gave the last direction."""
     failures: int = 0
     last_steps: int = 0
     sums: CurvedRows | None = None

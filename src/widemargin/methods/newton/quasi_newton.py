@@ -156,8 +156,8 @@ class QuasiNewton:
 def _inverse_variances(problem: BinaryProblem, curvature: Vector) -> Vector:
     """Return the inverse of 1 + Σ h_i (x_ij − m_j)², with the mean m under the weights h.
 
-    Without an intercept the mean is one direction more, which the first steps find. Their columns
-    would hide all others if it were not left out.
+    Without an intercept the mean is one direction more, which the first steps find. If it were not
+    left out, columns far from zero would hide all others.
     """
     variances = problem.rows.curvature_diagonal(curvature)
     total = float(curvature.sum())
