@@ -68,6 +68,29 @@ def test_steps_keep_the_sum_and_lower_the_dual(layout):
     assert gaps[-1] <= 1e-9 * last
 
 
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_work_on_a_band_moves_only_the_rows_in_it(layout):
+    """The rows nearest to the edge at other weights are worked on at scores of their own."""
+    problem = _problem(layout)
+    rows = problem.rows
+    alpha, w = np.zeros(400), rows.combine(problem.cold_point().alpha)
+    pairs = core.PairSweeps(problem.core, alpha, w, problem.mass)
+    other = rows.scores(w)
+    pairs.place(other)
+    pairs.choose(other, 60)
+    w[:] = rows.combine(alpha)
+    pairs.rescore(0.1)
+    before, length = alpha.copy(), float(w @ w)
+    pairs.work(100_000)
+    moved = np.flatnonzero(alpha != before)
+    assert 2 <= moved.size <= 61
+    edge = np.sort(np.abs(other - pairs.rho))[200]
+    assert np.abs(other - pairs.rho)[moved].max() <= edge
+    assert float(w @ w) < length
+    assert alpha.sum() == pytest.approx(problem.mass, rel=1e-12)
+    np.testing.assert_allclose(w, rows.combine(alpha), atol=1e-10)
+
+
 def test_lengths_are_checked():
     problem = _problem("dense")
     with pytest.raises(ValueError, match="alpha has length"):
