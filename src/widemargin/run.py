@@ -142,10 +142,10 @@ class _Run:
         start = self.problem.cold_point() if warm is None else warm
         # Whatever rounding may cost: to know it better takes further passes.
         accuracy = np.inf if late else ROUNDING_SHARE * self.settings.tol
-        certificate = self._take(start if self.state is None else self.state.point, accuracy)
-        if self.finite and certificate.dual == -np.inf:  # dual variables that bound nothing
-            weights = self.best.point
-            self._take(Point(weights.w, weights.b, self.problem.cold_point().alpha), accuracy)
+        point = start if self.state is None else self.state.point
+        if self._take(point, accuracy).dual == -np.inf:  # dual variables that bound nothing
+            alpha = self.problem.cold_point().alpha
+            self._take(Point(point.w, point.b, alpha) if self.finite else start, accuracy)
         elif not self.finite:
             self._take(start, accuracy)
 

@@ -137,10 +137,9 @@ def test_few_rows_of_a_block_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch
     assert whole == [2]
 
 
-def test_no_row_with_curvature(tmp_path: Path) -> None:
-    X, _ = examples()
-    np.save(tmp_path / "X.npy", X)
-    data = DiskData(tmp_path / "X.npy", memory_limit="300MB")
+def test_no_row_with_curvature() -> None:
+    X, y = examples()
+    data = DiskData(iter([(X, y)]), memory_limit="8GB")
     none = data.rows(1, False).take(np.empty(0, np.int64))
     image, share = none.curvature_product(np.empty(0), np.ones(WIDTH), 1.0)
     assert share == 0.0

@@ -190,4 +190,5 @@ def _rounded(problem: RegressionProblem, solution: Solution, scaling: float) -> 
     before = solution.certificate
     if before.primal == 0.0:
         return solution if not w.any() else None
-    return judged(solution, w, b, problem.primal_below(w, b, enough(solution)))
+    bound = problem.primal_below(w, b, enough(solution))
+    return judged(solution, w, b, bound.upper, bound.allowance)

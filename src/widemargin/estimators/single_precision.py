@@ -34,10 +34,9 @@ def rounded(problem: Any, solution: Solution, data: TrainingSet) -> Solution | N
     w = np.reshape(w, np.shape(solution.w))
     shift: Any = b if np.ndim(solution.b) else float(b[0])
     if isinstance(problem, LinearProblem):
-        primal = problem.primal_below(w, shift, enough(solution))
-    else:
-        primal = problem.primal_at(w, shift)
-    return judged(solution, w, shift, primal)
+        bound = problem.primal_below(w, shift, enough(solution))
+        return judged(solution, w, shift, bound.upper, bound.allowance)
+    return judged(solution, w, shift, problem.primal_at(w, shift))
 
 
 def enough(solution: Solution) -> float:
@@ -48,14 +47,17 @@ def enough(solution: Solution) -> float:
     return certificate.dual / (1.0 - solution.tol) if solution.tol < 1.0 else np.inf
 
 
-def judged(solution: Solution, w: Any, b: Any, primal: float) -> Solution | None:
+def judged(
+    solution: Solution, w: Any, b: Any, primal: float, allowance: float = 0.0
+) -> Solution | None:
     """Return the solution with rounded weights and their primal value; None if that loses too much.
 
     Where columns lie far from zero, an intercept in float32 can be worthless. The residual that a
     free intercept leaves in the dual variables is priced by √P, with room for twice the P.
+    `allowance` is what the primal value has for the rounding of its own sums.
     """
     before = solution.certificate
-    certificate = replace(before, primal=primal)
+    certificate = replace(before, primal=primal, rounding=before.rounding + allowance)
     # The proof of the rounded weights may be the tighter one; outside of bounds there is none.
     reached = certificate.relative_gap <= solution.tol
     near = primal < np.inf and primal <= 2.0 * before.primal

@@ -74,11 +74,12 @@ class Bounded:
             return np.inf
         return float(super().primal_at(w, b))  # type: ignore[misc]
 
-    def primal_below(self, w: Vector, b: float, enough: float) -> float:
-        """Return the same, from ordinary sums where they tell whether P is at most `enough`."""
+    def primal_below(self, w: Vector, b: float, enough: float) -> Bound:
+        """Bound P there, from ordinary sums where they tell whether it is at most `enough`."""
         if not np.array_equal(w, self.inside(w)):
-            return np.inf
-        return float(super().primal_below(w, b, enough))  # type: ignore[misc]
+            return Bound(np.inf, 0.0)
+        bound: Bound = super().primal_below(w, b, enough)  # type: ignore[misc]
+        return bound
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data."""

@@ -91,15 +91,15 @@ class LinearProblem(OfMargins, OnRows):
         bound = self._compensated_at(w, b if self.free_intercept else 0.0)[2]
         return bound.upper
 
-    def primal_below(self, w: Vector, b: float, enough: float) -> float:
-        """Return the same, from ordinary sums where they tell whether P is at most `enough`."""
+    def primal_below(self, w: Vector, b: float, enough: float) -> Bound:
+        """Bound P there, from ordinary sums where they tell whether it is at most `enough`."""
         b = b if self.free_intercept else 0.0
         # Remembered scores may have been added up step by step, which proves nothing.
         loss = self._plain_bound(w, b, self.rows.remembering(False).scores(w))
         bound = _with_weights(loss, float(w @ w), w.size)
         if bound.upper <= enough or bound.value - bound.allowance > enough:
-            return bound.upper
-        return self.primal_at(w, b)
+            return bound
+        return self._compensated_at(w, b)[2]
 
     def residual(self, alpha: Vector) -> float:
         """Return Σ α_i y_i, which a free intercept wants to be zero."""
