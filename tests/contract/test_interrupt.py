@@ -57,7 +57,12 @@ for line in sys.stdin:
 """
 
 # (rows, features) that keep each method busy for seconds at a tolerance of 1e-15.
-BUSY = {"dual_cd": (20_000, 100), "auto": (40_000, 1200), "newton": (40_000, 1200)}
+BUSY = {
+    "dual_cd": (20_000, 100),
+    "auto": (40_000, 1200),
+    "newton": (40_000, 1200),
+    "quasi_newton": (60_000, 1200),
+}
 
 
 @pytest.fixture(scope="module")
