@@ -121,7 +121,7 @@ def check(child: subprocess.Popen[str], arguments: tuple[Any, ...], delay: float
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)
 def test_interrupt(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     n, d = BUSY.get(solver, (20_000, 1200))
-    check(child, (loss, solver, n, d, 2, None), delay=0.4)
+    check(child, (loss, solver, n, d, 2, None), delay=0.2 if solver == "quasi_newton" else 0.4)
 
 
 @pytest.mark.parametrize(("solver", "loss"), [pair for pair in PAIRS if pair[1] != "logistic"])
