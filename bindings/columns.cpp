@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "sweeps/column_descent.hpp"
 
@@ -128,6 +130,41 @@ void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows) {
                 handle.view);
           },
           nb::arg("place"), nb::arg("pointers"), nb::arg("indices").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "count_by_column",
+          [](const RowsHandle& handle, MutableIndexVector counts, std::int64_t begin,
+             std::int64_t end) {
+            require_length(counts, handle.weights(), "counts");
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit([&](const auto& r) { count_by_column(r, counts.data(), begin, end); },
+                       handle.view);
+          },
+          nb::arg("counts").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "take_by_column",
+          [](const RowsHandle& handle, Labels place, MutableIndexVector next, MutableLabels numbers,
+             MutableVector values, std::int64_t begin, std::int64_t end) {
+            require_length(place, handle.weights(), "place");
+            require_length(values, static_cast<std::int64_t>(numbers.shape(0)), "values");
+            require_range(begin, end, handle.count());
+            const auto room = static_cast<std::int64_t>(numbers.shape(0));
+            const auto places = static_cast<std::int32_t>(next.shape(0));
+            require_indices(next, room + 1, "next");
+            if (std::any_of(place.data(), place.data() + place.shape(0),
+                            [&](std::int32_t p) { return p >= places; })) {
+              throw std::invalid_argument("place holds an index out of range");
+            }
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  take_by_column(r, place.data(), next.data(), numbers.data(), values.data(), room,
+                                 begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("place"), nb::arg("next").noconvert(), nb::arg("numbers").noconvert(),
           nb::arg("values").noconvert(), nb::arg("begin"), nb::arg("end"));
 
   nb::class_<Columns>(m, "Columns")

@@ -19,27 +19,29 @@ REASONS: dict[str, dict[str, str]] = {
         "_LOAN": "the factor of the bound on regret",
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
     },
-    "auto/sparse_weights.py": {"_MOST_LEGS": "prices double: a bound that keeps the loop finite"},
+    "auto/sparse_weights.py": {
+        "_HAND_OVER": "products of a certificate and of a start, counted",
+        "_MOST_LEGS": "prices double: a bound that keeps the loop finite",
+    },
     "data/columns.py": {
-        "_FEW": "a bound on what a copy that does not suffice costs",
         "_SPARE": "a bound on the growth of a working set",
     },
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "methods/newton/_column_steps.py": dict.fromkeys(
         (
-            "_GROWTH",
-            "_MORE",
             "_INNER_STEPS",
             "_INNER",
             "_SAMPLE",
             "_FORETOLD",
-            "_TAKEN_OUT",
             "_SUFFICIENT",
             "_HALVINGS",
             "_BLIND",
             "_ROUNDING",
         ),
-        "part of the algorithm: growth of working sets, rules of steps, units of rounding",
+        "part of the algorithm: rules of steps, units of rounding",
+    ),
+    "methods/newton/_column_sets.py": dict.fromkeys(
+        ("_GROWTH", "_MORE", "_TAKEN_OUT"), "growth of working sets, and products counted"
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(
         ("_DAMPING", "_FEW", "_ROUNDS", "_SWEEPS"),

@@ -83,4 +83,31 @@ void take_columns(const Rows& rows, const std::int32_t* place, const std::int64_
   }
 }
 
+// Adds to counts[j] the values that rows store in column j.
+template <class Rows>
+void count_by_column(const Rows& rows, std::int64_t* counts, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    rows.for_each(i, [&](std::int64_t j, double) { ++counts[j]; });
+  }
+}
+
+// The columns that have a place, column after column: next[p] is where the next value of the column
+// with place p goes, and moves on. Nothing is written from `room` on.
+template <class Rows>
+void take_by_column(const Rows& rows, const std::int32_t* place, std::int64_t* next,
+                    std::int32_t* numbers, double* values, std::int64_t room, std::int64_t begin,
+                    std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    rows.for_each(i, [&](std::int64_t j, double v) {
+      const std::int32_t p = place[j];
+      if (p < 0) return;
+      const std::int64_t at = next[p]++;
+      if (at >= room) return;
+      numbers[at] = number;
+      values[at] = v;
+    });
+  }
+}
+
 }  // namespace widemargin

@@ -40,7 +40,7 @@ def ahead(gaps: Sequence[float], tol: float) -> float:
     """
     if not gaps:
         return 0.0
-    multiple = min(steps_to_go([_over_dual(gap) for gap in gaps], tol) / len(gaps), 1000.0)
+    multiple = min(steps_to_go([over_dual(gap) for gap in gaps], tol) / len(gaps), 1000.0)
     return min(multiple, 3.0 + 2.0 * math.sqrt(multiple))
 
 
@@ -56,7 +56,7 @@ def forecasts(
         return None
     spent = works[-1]
     back = _later_half(gaps)
-    now, then = _over_dual(gaps[-1]), _over_dual(gaps[-1 - back])
+    now, then = over_dual(gaps[-1]), over_dual(gaps[-1 - back])
     late = _multiple(_digits(now, tol), spent - works[-1 - back], then, now, spent)
     whole = _multiple(_digits(gaps[-1], tol), spent, max(1.0, gaps[0]), gaps[-1], spent)
     return math.log(late), math.log(whole), math.log(max(expected / spent, 1.0))
@@ -96,7 +96,7 @@ def sweeps_to_go(
     return works[-1] * math.exp(pooled)
 
 
-def _over_dual(gap: float) -> float:
+def over_dual(gap: float) -> float:
     """Return (P − D) / D for a relative gap (P − D) / P; no more than 1e9, also where D < 0."""
     return gap / max(1.0 - gap, 1e-9 * gap) if gap < math.inf else gap
 

@@ -19,11 +19,15 @@ import numpy as np
 from widemargin.auto import cause
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
+from widemargin.auto.prediction import over_dual
 from widemargin.data.work import Size, factor
 from widemargin.problems.sparse_multinomial import SparseMultinomialProblem
 from widemargin.problems.sparse_weights import SparseProblem
 
 MATRIX, SWEEPS = "proximal_newton", "primal_cd"
+
+_HAND_OVER = 5.0
+"""Products of a hand-over: two and the norms of the columns certify the point, two begin anew."""
 
 _MOST_LEGS = 12
 """Each hand-over doubles the price: so many are never reached in practice."""
@@ -56,7 +60,7 @@ class SparsePolicy:
         if size.weights <= 4 * first:
             first = size.weights
         elif isinstance(problem, SparseProblem) and not warm:
-            violate = np.abs(problem.slopes_at_zero()) > problem.l1_ratio
+            violate = np.abs(problem.slopes_at_zero) > problem.l1_ratio
             first = max(first, min(int(np.count_nonzero(violate)), 2 * size.rows))
         return SparseShape(size, first, tol, classes)
 
@@ -94,14 +98,21 @@ def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
             return True
         spent = max(spent, shape.classes * price(MATRIX, shape.size, columns))
     asked = shape.classes * price(SWEEPS if leg.method == MATRIX else MATRIX, shape.size, columns)
+    asked += shape.size.product(_HAND_OVER)
     return spent > 2.0 ** (len(legs) - 1) * asked and _left(leg, shape.tol) > asked
 
 
 def _left(leg: Leg, tol: float) -> float:
-    """Predict what a method still costs from its last two steps."""
-    if len(leg.gaps) < 2 or not 0.0 < leg.gaps[-1] < leg.gaps[-2]:
+    """Predict what a method still costs from its last two steps.
+
+    By the rate of (P − D) / D: the gap as a share of P is near one while D rises fast.
+    """
+    if len(leg.gaps) < 2:
         return math.inf
-    gained, missing = leg.gaps[-2] / leg.gaps[-1], leg.gaps[-1] / tol
+    before, now = (over_dual(gap) for gap in leg.gaps[-2:])
+    if not 0.0 < now < before:
+        return math.inf
+    gained, missing = before / now, now / tol
     return (leg.works[-1] - leg.works[-2]) * math.log(missing) / math.log(gained)
 
 
@@ -111,8 +122,8 @@ def price(method: str, size: Size, columns: int) -> float:
     share = columns / max(1, size.weights)
     part = Size(size.rows, columns, int(size.values * (share if size.dense else math.sqrt(share))))
     beside = size.product() + part.product(2.0) + size.vectors(MACHINE.newton_vectors)
-    copied = 0.0
     if method == MATRIX:
+        copied = size.product(2.0)
         sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
         step = part.gram() + factor(columns) + sweeps
     else:

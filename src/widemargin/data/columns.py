@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core
@@ -22,9 +23,6 @@ Places = NDArray[np.int64]
 
 _SPARE = 1.5
 """Columns in a copy that is used again, as a multiple of those that are wanted."""
-
-_FEW = 0.2
-"""Share of the stored values up to which a copy of these alone costs much less than one of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +47,10 @@ class Columns:
     def of(cls, rows: Rows, places: Places, kept: dict[str, Any]) -> Columns:
         """Return columns, or the last ones copied if these are among them and most of them."""
         last: Places | None = kept.get("places")
-        spare = last is not None and last.size <= _SPARE * places.size
-        if last is not None and spare and np.isin(places, last, assume_unique=True).all():
-            places = last
+        if last is not None and last.size <= _SPARE * places.size:
+            among = np.zeros(rows.weights, dtype=bool)
+            among[last] = True
+            places = last if among[places].all() else places
         return cls(rows, places, kept)
 
     @property
@@ -126,47 +125,71 @@ def column_squares(rows: Rows) -> Vector:
     return squares
 
 
+def column_counts(rows: Rows) -> Places:
+    """Return how many values each column stores, which the rows keep."""
+    counts: Places | None = rows._kept.get("column counts")
+    if counts is None:
+        counts = np.zeros(rows.weights, dtype=np.int64)
+        if rows.size.dense:
+            counts += rows.count
+        else:
+            for begin, end in rows.pieces():
+                rows.view.count_by_column(counts, begin, end)
+        rows._kept["column counts"] = counts
+    return counts
+
+
 def _by_column(rows: Rows, places: Places) -> core.Columns:
     """Return columns in a copy that is stored column after column, which the rows keep.
 
-    It has these columns alone if they are few; the next time that others are wanted, all. Whoever
-    asks counts its price: problems in other threads may have made it, and decisions must not depend
+    It has the columns that were asked for so far. Finding more of them takes a pass over the rows;
+    once such passes have cost as much as a copy of everything, the rest is copied at once. Whoever
+    asks counts the price: problems in other threads may have paid it, and decisions must not depend
     on that.
     """
-    kept: _Kept | None = rows._kept.get("columns")
-    if kept is None or (kept.place[places] < 0).any():
-        wanted = places
-        if kept is not None or _stored(rows, places) > _FEW * rows.size.values:
-            wanted = np.arange(rows.weights)
-        matrix = _compressed(rows, wanted).tocsc()
-        indices, pointers = matrix.indices, matrix.indptr.astype(np.int64)
-        columns = core.Columns(
-            matrix.data, indices.astype(np.int32, copy=False), pointers, rows.count
-        )
-        place = np.full(rows.weights, -1, dtype=np.int64)
-        place[wanted] = np.arange(wanted.size)
-        kept = rows._kept["columns"] = _Kept(columns, place)
-    return kept.columns.take(kept.place[places])
+    store: _Store = rows._kept.get("columns") or _Store.empty(rows)
+    if (store.place[places] < 0).any():
+        store = rows._kept["columns"] = store.extended(rows, places)
+    return store.columns.take(store.place[places])
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _Store:
     """Columns one after the other, and which of them each column of the rows is, or −1."""
 
-    columns: core.Columns
+    values: Vector
+    numbers: NDArray[np.int32]
+    pointers: Places
     place: Places
+    columns: core.Columns
+    passes: int = 0
 
+    @classmethod
+    def empty(cls, rows: Rows) -> _Store:
+        """Begin without columns."""
+        arrays = np.empty(0), np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+        place = np.full(rows.weights, -1, dtype=np.int64)
+        return cls(*arrays, place, core.Columns(*arrays, rows.count))
 
-def _stored(rows: Rows, places: Places) -> int:
-    """Count the stored values of columns."""
-    if rows.size.dense:
-        return rows.count * places.size
-    place = np.full(rows.weights, -1, dtype=np.int32)
-    place[places] = 0
-    counts = np.empty(rows.count, dtype=np.int64)
-    for begin, end in rows.pieces():
-        rows.view.count_columns(place, counts, begin, end)
-    return int(counts.sum())
+    def extended(self, rows: Rows, places: Places) -> _Store:
+        """Return the same columns and those that are missing of some."""
+        missing = places[self.place[places] < 0]
+        if self.passes * rows.size.product() > MACHINE.transposed_value * rows.size.values:
+            missing = np.flatnonzero(self.place < 0)
+        before = self.pointers[-1]
+        ends = before + np.cumsum(column_counts(rows)[missing])
+        pointers = np.concatenate([self.pointers, ends])
+        values, numbers = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=np.int32)
+        values[:before], numbers[:before] = self.values, self.numbers
+        place = np.full(rows.weights, -1, dtype=np.int32)
+        place[missing] = np.arange(missing.size, dtype=np.int32)
+        next_value = pointers[self.pointers.size - 1 : -1].copy()
+        for begin, end in rows.pieces():
+            rows.view.take_by_column(place, next_value, numbers, values, begin, end)
+        placed = self.place.copy()
+        placed[missing] = self.pointers.size - 1 + np.arange(missing.size)
+        columns = core.Columns(values, numbers, pointers, rows.count)
+        return _Store(values, numbers, pointers, placed, columns, self.passes + 1)
 
 
 def _is_stored(rows: Rows) -> bool:

@@ -53,7 +53,7 @@ class SparseProblem(OfMargins, OnRows):
     l1_ratio : float
         ρ, above 0 and at most 1.
     kept : dict
-        What methods leave for the same problem at another C.
+        What was computed before and serves again: for the same problem, or at another C.
     """
 
     kind: ClassVar[str] = "problems with sparse weights"
@@ -126,14 +126,19 @@ class SparseProblem(OfMargins, OnRows):
         At w = 0 the best intercept does not depend on it, and all dual variables are proportional
         to it.
         """
-        largest = float(np.abs(self.slopes_at_zero()).max(initial=0.0))
+        largest = float(np.abs(self.slopes_at_zero).max(initial=0.0))
         return self.l1_ratio / largest if largest > 0.0 else math.inf
 
+    @property
     def slopes_at_zero(self) -> Vector:
-        """Return v at w = 0 with the best intercept."""
-        scores = np.zeros(self.rows.count)
-        b = self.best_intercept(scores, 0.0)[0]
-        return self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
+        """The v at w = 0 with the best intercept; not computed again for the same costs."""
+        cost, slopes = self.kept.get("at zero", (None, None))
+        if cost is not self.cost:
+            scores = np.zeros(self.rows.count)
+            b = self.best_intercept(scores, 0.0)[0]
+            slopes = self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
+            self.kept["at zero"] = self.cost, slopes
+        return np.asarray(slopes)
 
     @cached_property
     def scale(self) -> Size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from widemargin.methods.newton._column_steps import ByColumns
+from widemargin.methods.newton._column_sets import ByColumns
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.sparse_weights import SparseProblem
 

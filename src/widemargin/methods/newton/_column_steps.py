@@ -13,7 +13,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
-from widemargin.methods.newton._elastic_net_model import Model, Penalty, by_columns, by_matrix
+from widemargin.methods.newton._elastic_net_model import Model, Penalty
 from widemargin.methods.newton._samples import SAMPLE_ERROR, spread_sample
 from widemargin.problems.certificate import Point
 from widemargin.problems.sparse_weights import SparseProblem
@@ -32,20 +32,11 @@ _ROUNDING = 4e-15
 _BLIND = 4
 """Steps whose decrease cannot be seen; after so many the slopes do not change either."""
 
-_GROWTH = 2.0
-"""A working set is this many times its weights that are not zero, or more."""
-
-_MORE = 1.1
-"""It grows by this much more with every change, so that no sequence of sets goes on for ever."""
-
 _INNER_STEPS = 8
 """Steps on one working set before the columns outside are looked at."""
 
 _SAMPLE = 8
 """The sample that goes before all rows has one in so many."""
-
-_TAKEN_OUT = 4.0
-"""Products that taking columns out costs: two to count and copy them, two for what follows."""
 
 _FORETOLD = 0.1
 """Largest relative error of a predicted decrease for a model to be trusted."""
@@ -223,8 +214,12 @@ class ColumnNewton(ABC):
         places = self._chosen(state, violations)
         places = places if places.size else np.arange(1)
         state.columns = Columns.of(state.problem.rows, places, state.kept)
-        state.active = state.columns.places.size
+        state.active = max(places.size, self._in_work(state, violations))
         return worst
+
+    def _in_work(self, state: ColumnState, violations: Vector) -> int:
+        """Count the columns that work goes on with, if more than the working set."""
+        return 0
 
     @abstractmethod
     def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
@@ -303,86 +298,11 @@ class ColumnNewton(ABC):
     def _look_at_all(self, state: ColumnState) -> None:
         """Compute the slopes of all columns, and estimate the gap."""
         problem = state.problem
-        state.v = problem.rows.combine(state.alpha, problem.y)
+        if isinstance(problem, SparseProblem) and not state.w.any():
+            state.v = problem.slopes_at_zero.copy()
+        else:
+            state.v = problem.rows.combine(state.alpha, problem.y)
         state.passes += 1.0
         primal = state.total + state.penalty.of(state.w)
         gap = primal - problem.estimated_dual(state.alpha, state.v)
         state.expected_gap = max(gap, 0.0) / primal if primal > 0.0 else 0.0
-
-
-class ByMatrix(ColumnNewton):
-    """Models are minimised with the Gram matrix of the working set."""
-
-    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
-        """Take those that violate most, twice as many as there are weights: matrices are dear."""
-        support = np.flatnonzero(state.w)
-        wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
-        order = violations.copy()
-        order[support] = np.inf
-        if state.columns is not None:
-            # Sets that had to change again and again were too small.
-            state.changes += 1
-            wanted = int(wanted * _MORE**state.changes)
-            old = state.columns.places
-            order[old] = np.maximum(order[old], np.finfo(float).tiny)
-        state.passes += 1.0
-        if _takes_all(state.problem.rows.size, wanted):
-            return np.arange(state.w.size)
-        places = np.argpartition(-order, wanted)[:wanted]
-        return np.sort(places[order[places] > 0.0])
-
-    def minimise(
-        self, state: ColumnState, model: Model, wanted: float
-    ) -> tuple[Vector, float, float]:
-        """Form the matrix and minimise the model."""
-        matrix = model.columns.rows.gram(model.curvature, model.free)
-        z, move = by_matrix(model, state.penalty, wanted, matrix)
-        return z, move, 1.0
-
-    def _slopes(self, columns: Columns, a: Vector) -> Vector:
-        return columns.rows.combine(a)
-
-    def _scores(self, columns: Columns, change: Vector) -> Vector:
-        return columns.rows.scores(change)
-
-    def _size(self, columns: Columns) -> Size:
-        return columns.rows.size
-
-
-class ByColumns(ColumnNewton):
-    """Models are minimised by sweeps over the columns of the working set."""
-
-    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
-        """Take all that violate: to visit them costs no more than it took to find them."""
-        if state.columns is None:
-            size = state.problem.rows.size
-            state.problem.meter.add(MACHINE.transposed_value * size.values)
-        return np.flatnonzero((state.w != 0.0) | (violations > 0.0))
-
-    def minimise(
-        self, state: ColumnState, model: Model, wanted: float
-    ) -> tuple[Vector, float, float]:
-        """Sweep over the columns until the model is minimised, or a new one is worth more."""
-        size = model.columns.size
-        fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
-        z, move, sweeps = by_columns(model, state.penalty, wanted, state.trust * fresh)
-        return z, move, float(sweeps)
-
-    def _slopes(self, columns: Columns, a: Vector) -> Vector:
-        return columns.combine(a)
-
-    def _scores(self, columns: Columns, change: Vector) -> Vector:
-        return columns.scores(change)
-
-    def _size(self, columns: Columns) -> Size:
-        return columns.size
-
-
-def _takes_all(size: Size, wanted: int) -> bool:
-    """Whether to form the matrix of all columns, though so many would do.
-
-    Taking columns out has a price; the matrix grows with their square.
-    """
-    part = Size(size.rows, wanted, size.values * wanted // size.weights)
-    dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
-    return 4 * wanted >= size.weights and (2 * wanted >= size.weights or not dear)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from widemargin.methods.base import Settings, State
-from widemargin.methods.newton._column_steps import ByColumns, ByMatrix, ColumnNewton, ColumnState
+from widemargin.methods.newton._column_sets import ByColumns, ByMatrix
+from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
 from widemargin.methods.newton._elastic_net_model import Penalty, extrapolation
 from widemargin.methods.newton._joint_support import candidates, price
 from widemargin.problems.certificate import Point

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from widemargin.methods.newton._column_steps import ByMatrix
+from widemargin.methods.newton._column_sets import ByMatrix
 from widemargin.problems.sparse_weights import SparseProblem
 
 

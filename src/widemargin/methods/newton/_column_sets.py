@@ -1,0 +1,132 @@
+"""Two ways to choose working sets of columns and to minimise models on them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.auto.machine import MACHINE
+from widemargin.data.columns import Columns, column_counts
+from widemargin.data.work import Size
+from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
+from widemargin.methods.newton._elastic_net_model import Model, by_columns, by_matrix
+
+Vector = NDArray[np.float64]
+
+_GROWTH = 2.0
+"""A working set is this many times its weights that are not zero, or more."""
+
+_MORE = 1.1
+"""It grows by this much more with every change, so that no sequence of sets goes on for ever."""
+
+_TAKEN_OUT = 4.0
+"""Products that taking columns out costs: two to count and copy them, two for what follows."""
+
+
+class ByMatrix(ColumnNewton):
+    """Models are minimised with the Gram matrix of the working set."""
+
+    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
+        """Take those that violate most, twice as many as there are weights: matrices are dear."""
+        support = np.flatnonzero(state.w)
+        wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
+        order = violations.copy()
+        order[support] = np.inf
+        if state.columns is not None:
+            # Sets that had to change again and again were too small.
+            state.changes += 1
+            wanted = int(wanted * _MORE**state.changes)
+            old = state.columns.places
+            order[old] = np.maximum(order[old], np.finfo(float).tiny)
+        state.passes += 1.0
+        if _takes_all(state.problem.rows.size, wanted):
+            return np.arange(state.w.size)
+        places = np.argpartition(-order, wanted)[:wanted]
+        return np.sort(places[order[places] > 0.0])
+
+    def minimise(
+        self, state: ColumnState, model: Model, wanted: float
+    ) -> tuple[Vector, float, float]:
+        """Form the matrix and minimise the model."""
+        matrix = model.columns.rows.gram(model.curvature, model.free)
+        z, move = by_matrix(model, state.penalty, wanted, matrix)
+        return z, move, 1.0
+
+    def _slopes(self, columns: Columns, a: Vector) -> Vector:
+        return columns.rows.combine(a)
+
+    def _scores(self, columns: Columns, change: Vector) -> Vector:
+        return columns.rows.scores(change)
+
+    def _size(self, columns: Columns) -> Size:
+        return columns.rows.size
+
+
+class ByColumns(ColumnNewton):
+    """Models are minimised by sweeps over the columns of the working set."""
+
+    def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
+        """Take those that violate most, until work on them costs what looking at all does.
+
+        At least twice as many as there are weights. Where all weights count, take all.
+        """
+        rows, size = state.problem.rows, state.problem.rows.size
+        if state.penalty.rho == 0.0:
+            state.problem.meter.add(MACHINE.transposed_value * size.values)
+            return np.arange(state.w.size)
+        counts = column_counts(rows)
+        support = state.w != 0.0
+        violate = np.flatnonzero((violations > 0.0) & ~support)
+        ranked = violate[np.argsort(-violations[violate], kind="stable")]
+        stored = np.cumsum(counts[ranked])
+        enough = int(np.searchsorted(stored, _share(size) * size.values)) + 1
+        most = max(enough, MACHINE.first_columns, int(_GROWTH * support.sum()))
+        places = np.sort(np.concatenate([np.flatnonzero(support), ranked[:most]]))
+        fresh = places
+        if state.columns is not None:
+            fresh = np.setdiff1d(places, state.columns.places, assume_unique=True)
+        state.problem.meter.add(
+            size.product() + MACHINE.transposed_value * float(counts[fresh].sum())
+        )
+        return places
+
+    def _in_work(self, state: ColumnState, violations: Vector) -> int:
+        """Count all that violate or have a weight: those outside the working set come next."""
+        return int(np.count_nonzero((violations > 0.0) | (state.w != 0.0)))
+
+    def minimise(
+        self, state: ColumnState, model: Model, wanted: float
+    ) -> tuple[Vector, float, float]:
+        """Sweep over the columns until the model is minimised, or a new one is worth more."""
+        size = model.columns.size
+        fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
+        z, move, sweeps = by_columns(model, state.penalty, wanted, state.trust * fresh)
+        return z, move, float(sweeps)
+
+    def _slopes(self, columns: Columns, a: Vector) -> Vector:
+        return columns.combine(a)
+
+    def _scores(self, columns: Columns, change: Vector) -> Vector:
+        return columns.scores(change)
+
+    def _size(self, columns: Columns) -> Size:
+        return columns.size
+
+
+def _share(size: Size) -> float:
+    """Return the share of the stored values on which a step costs as much as finding its columns.
+
+    That takes two passes over the rows, to look at all columns and to copy some.
+    """
+    step = MACHINE.transposed_value * size.values + MACHINE.column_sweeps * size.product(3.0)
+    return size.product(2.0) / step
+
+
+def _takes_all(size: Size, wanted: int) -> bool:
+    """Whether to form the matrix of all columns, though so many would do.
+
+    Taking columns out has a price; the matrix grows with their square.
+    """
+    part = Size(size.rows, wanted, size.values * wanted // size.weights)
+    dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
+    return 4 * wanted >= size.weights and (2 * wanted >= size.weights or not dear)
