@@ -129,21 +129,24 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
       .def(
           "curvature_product",
           [](const RowsHandle& handle, Vector curvature, Vector direction, double shift,
-             MutableVector sum, std::int64_t begin, std::int64_t end) {
+             MutableVector sum, std::int64_t begin, std::int64_t end,
+             std::optional<MutableVector> scores) {
             require_length(curvature, handle.count(), "curvature");
             require_length(direction, handle.weights(), "direction");
             require_length(sum, handle.weights(), "sum");
             require_range(begin, end, handle.count());
+            if (scores) require_length(*scores, handle.count(), "scores");
+            double* score_data = scores ? scores->data() : nullptr;
             nb::gil_scoped_release release;
             return std::visit(
                 [&](const auto& r) {
                   return curvature_product(r, curvature.data(), direction.data(), shift, sum.data(),
-                                           begin, end);
+                                           begin, end, score_data);
                 },
                 handle.view);
           },
           nb::arg("curvature"), nb::arg("direction"), nb::arg("shift"), nb::arg("sum").noconvert(),
-          nb::arg("begin"), nb::arg("end"))
+          nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert() = nb::none())
       .def(
           "curvature_diagonal",
           [](const RowsHandle& handle, Vector curvature, MutableVector sum, std::int64_t begin,

@@ -24,15 +24,15 @@ Parameter parameter(const NumberOrVector& given, std::int64_t count, const char*
 void register_projections(nb::module_& m) {
   m.def(
       "project_box_equality",
-      [](MutableVector a, Vector sign, std::optional<Vector> upper) {
+      [](MutableVector a, Vector sign, std::optional<Vector> upper, int threads) {
         const auto n = static_cast<std::int64_t>(a.shape(0));
         require_length(sign, n, "sign");
         if (upper) require_length(*upper, n, "upper");
         const double* upper_data = upper ? upper->data() : nullptr;
         nb::gil_scoped_release release;
-        project_box_equality(a.data(), sign.data(), upper_data, n);
+        project_box_equality(a.data(), sign.data(), upper_data, n, threads);
       },
-      nb::arg("a").noconvert(), nb::arg("sign"), nb::arg("upper").none());
+      nb::arg("a").noconvert(), nb::arg("sign"), nb::arg("upper").none(), nb::arg("threads") = 1);
   m.def(
       "project_box",
       [](Vector middle, NumberOrVector weights, NumberOrVector signs, NumberOrVector lower,

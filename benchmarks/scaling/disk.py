@@ -1,12 +1,13 @@
 """Fits on generated data 20 times larger than a memory limit: passes, seconds, peak memory.
 
-``python -m benchmarks.scaling.disk --gigabytes 8 --limit 400MB --folder /tmp/widemargin-disk``
+``python -m benchmarks.scaling.disk --limit 400MB --folder /tmp/widemargin-disk``
 
-The rows are dense float32, written once into the cache that `DiskData` reads, below ``--folder``;
-it is deleted in the end. Each loss is fitted in a process of its own, which reports its peak
-resident memory, and what a plain reading of the cache takes, as often as the fit has read it. Pages
-that were read are dropped from the operating system's cache, so that every pass comes from the
-disk, unless ``--warm`` keeps them there. ``--seconds`` is the time limit of each fit.
+``--times`` sets how many times larger than the limit the data are; 20 by default. The rows are
+dense float32, written once into the cache that `DiskData` reads, below ``--folder``; it is deleted
+in the end. Each loss is fitted in a process of its own, which reports its peak resident memory, and
+what a plain reading of the cache takes, as often as the fit has read it. Pages that were read are
+dropped from the operating system's cache, so that every pass comes from the disk, unless ``--warm``
+keeps them there. ``--seconds`` is the time limit of each fit.
 
 For comparison, `SGDClassifier.partial_fit` runs over the same blocks for as long as the fit has
 taken, one epoch at least, and LIBLINEAR on the largest sample that the limit has room for. Their
@@ -16,6 +17,7 @@ objectives are those of all rows.
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import resource
@@ -154,8 +156,8 @@ def fit(data: DiskData, loss: str, options: argparse.Namespace, told: Any) -> No
 def main() -> None:
     """Generate, then fit and compare loss by loss."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gigabytes", type=float, default=8.0)
     parser.add_argument("--limit", default="400MB")
+    parser.add_argument("--times", type=float, default=20.0, help="size of the data in limits")
     parser.add_argument("--losses", default=",".join(LOSSES))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tol", type=float, default=1e-4)
@@ -166,7 +168,8 @@ def main() -> None:
     parser.add_argument("--warm", action="store_true", help="keep pages that were read in memory")
     parser.add_argument("--alone", action="store_true", help="without the comparisons")
     options = parser.parse_args()
-    count = max(1, int(options.gigabytes * 1e9 / (ROWS * options.width * 4)))
+    wanted = options.times * bytes_of(options.limit)
+    count = math.ceil(wanted / (ROWS * options.width * 4))
     began = time.perf_counter()
     try:
         data = DiskData(
@@ -174,7 +177,7 @@ def main() -> None:
         )
         times = data.nbytes / bytes_of(options.limit)
         print(
-            f"{data}, {times:.0f} times the limit, generated and cached in "
+            f"{data}, {times:.1f} times the limit, generated and cached in "
             f"{time.perf_counter() - began:.0f} s",
             flush=True,
         )

@@ -138,15 +138,20 @@ void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
 }
 
 // sum += sum_i curvature[i] (x_i . direction + shift) x_i; returns sum_i curvature[i] (...), which
-// is the intercept's share of the product.
+// is the intercept's share of the product. Keeps x_i . direction of every row in `scores`, unless
+// that is null.
 template <class Rows>
 double curvature_product(const Rows& rows, const double* curvature, const double* direction,
-                         double shift, double* sum, std::int64_t begin, std::int64_t end) {
+                         double shift, double* sum, std::int64_t begin, std::int64_t end,
+                         double* scores = nullptr) {
   double total = 0.0;
   RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
+    if (curvature[i] == 0.0 && scores == nullptr) continue;
+    const double score = rows.dot(i, direction);
+    if (scores != nullptr) scores[i] = score;
     if (curvature[i] != 0.0) {
-      const double scale = curvature[i] * (rows.dot(i, direction) + shift);
+      const double scale = curvature[i] * (score + shift);
       total += scale;
       sums.add(i, scale);
     }

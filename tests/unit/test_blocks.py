@@ -51,6 +51,10 @@ def results(rows: Rows) -> dict[str, Any]:
         np.sign(random.standard_normal(rows.count)),
     )
     scores, combination = rows.scores_and_combination(w, a, y)
+    image, share = rows.curvature_product(h, w, 0.3)
+    again = image, share, rows.scores(w)
+    if isinstance(rows, BlockedRows):
+        again = rows.curvature_product_and_scores(h, w, 0.3)
     return {
         "scores": rows.scores(w),
         "fused scores": scores,
@@ -60,8 +64,11 @@ def results(rows: Rows) -> dict[str, Any]:
         "change": rows.combine_change(a, c, y),
         "compensated scores": rows.compensated_scores(w, (0.5, 1e-20)),
         "compensated combination": rows.compensated_combination(a, y),
-        "product": rows.curvature_product(h, w, 0.3)[0],
-        "share": rows.curvature_product(h, w, 0.3)[1],
+        "product": image,
+        "share": share,
+        "product with scores": again[0],
+        "share with scores": again[1],
+        "scores of a product": again[2],
         "diagonal": rows.curvature_diagonal(h),
         "gram": rows.gram(h, True),
         "plain gram": rows.gram(h, False),
@@ -106,6 +113,11 @@ def test_losses_in_threads(name: str) -> None:
         assert loss.sums(y, cost, scores, 0.2, 1e-3) == pytest.approx(
             plain.sums(y, cost, scores, 0.2, 1e-3)
         )
+        np.testing.assert_array_equal(loss.middle(cost), plain.middle(cost))
+        assert loss.largest_share(alpha, cost) == plain.largest_share(alpha, cost)
+        balanced = loss.balance(alpha, y, cost)
+        np.testing.assert_array_equal(balanced, plain.balance(alpha, y, cost))
+        assert abs(float(balanced @ y)) <= 1e-12 * cost.sum()
         ours, theirs = loss.dual_sums(y, cost, alpha), plain.dual_sums(y, cost, alpha)
         assert ours == pytest.approx(theirs)
         # A bound is what the certificate takes it for.

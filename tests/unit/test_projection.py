@@ -54,6 +54,19 @@ def test_optimality_conditions(seed: int) -> None:
     check_optimal(a, sign, upper, project(a, sign, upper))
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("bounded", [True, False])
+def test_many_coordinates_do_not_depend_on_the_threads(seed: int, bounded: bool) -> None:
+    a, sign, upper = problem(seed, 100_000)  # some chunks, the last one shorter
+    most = upper if bounded else np.full_like(upper, np.inf)
+    one = project(a, sign, most)
+    check_optimal(a, sign, most, one)
+    for threads in (2, 3, 8):
+        out = a.copy()
+        core.project_box_equality(out, sign, upper if bounded else None, threads)
+        np.testing.assert_array_equal(out, one)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_against_cvxpy(seed: int) -> None:
     cp = pytest.importorskip("cvxpy")

@@ -14,11 +14,12 @@ from widemargin.data.rows import Rows, no_checkpoint
 
 Places = NDArray[np.int64]
 
-Task: TypeAlias = Callable[[Rows, tuple[Any, ...], tuple[Any, ...]], tuple[Any, Any]]
+Task: TypeAlias = Callable[..., tuple[Any, Any]]
 """Work on one block: of its rows, arguments over the examples, and arguments that all blocks share.
 
-Returns numbers for the examples of the block, or None, and what is to be added up, or None. A
-function of a module, so that it can be sent to another process.
+Returns numbers for the examples of the block, or None, and what is to be added up, or None. One
+that `fills_numbers` gets where to write one number per example as a last argument, and returns None
+for them. A function of a module, so that it can be sent to another process.
 """
 
 
@@ -181,13 +182,16 @@ class Work:
         self._load, self._cuts, self._first = load, cuts, first
         self._task, self._over, self._shared = call
         self._lock = threading.Lock()
-        self.numbers: Any = None
+        self._fills = getattr(call[0], "fills_numbers", False)
+        self.numbers: Any = np.empty(int(cuts[-1])) if self._fills else None
         self.tree = Tree(merge)
 
     def __call__(self, place: int) -> None:
         """Work on one block."""
         begin, end = int(self._cuts[place]), int(self._cuts[place + 1])
-        numbers, total = self._task(self._load(place), slices(self._over, begin, end), self._shared)
+        out = (self.numbers[begin:end],) if self._fills else ()
+        over = slices(self._over, begin, end)
+        numbers, total = self._task(self._load(place), over, self._shared, *out)
         if numbers is not None:
             with self._lock:
                 if self.numbers is None:

@@ -283,9 +283,17 @@ def numbers_for_examples(task: Any) -> Any:
     return task
 
 
-@numbers_for_examples
-def _scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
-    return rows.scores(*shared), None
+def fills_numbers(task: Any) -> Any:
+    """Mark a task that writes one number per example where it is told to."""
+    task.fills_numbers = True
+    return numbers_for_examples(task)
+
+
+@fills_numbers
+def _scores(rows: Rows, over: Arguments, shared: Arguments, out: Vector) -> tuple[Any, Any]:
+    for begin, end in rows.pieces():
+        rows.view.scores(*shared, out, begin, end)
+    return None, None
 
 
 @numbers_for_examples
@@ -309,9 +317,14 @@ def _combine_change(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any
     return None, None if np.array_equal(fresh, old) else rows.combine_change(*over)
 
 
-@numbers_for_examples
-def _scores_and_combination(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
-    return rows.scores_and_combination(*shared, *over)
+@fills_numbers
+def _scores_and_combination(
+    rows: Rows, over: Arguments, shared: Arguments, out: Vector
+) -> tuple[Any, Any]:
+    total = np.zeros(rows.weights)
+    for begin, end in rows.pieces():
+        rows.view.scores_and_accumulate(*shared, out, *over, total, begin, end)
+    return None, total
 
 
 @numbers_for_examples
@@ -333,12 +346,14 @@ def _combine_with_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tu
     return None, (getattr(rows, name)(*own), rows.curvature_diagonal(curvature), mean)
 
 
-@numbers_for_examples
-def _product_and_scores(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
-    (curvature,), (direction, shift) = over, shared
-    scores = rows.scores(direction)
-    weighted = curvature * (scores + shift)
-    return scores, (rows.combine(weighted), float(weighted.sum()))
+@fills_numbers
+def _product_and_scores(
+    rows: Rows, over: Arguments, shared: Arguments, out: Vector
+) -> tuple[Any, Any]:
+    total, share = np.zeros(rows.weights), 0.0
+    for begin, end in rows.pieces():
+        share += rows.view.curvature_product(*over, *shared, total, begin, end, out)
+    return None, (total, share)
 
 
 def _curvature_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:

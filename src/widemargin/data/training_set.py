@@ -102,7 +102,7 @@ class TrainingSet:
         estimator : estimator, optional
             Remembers the number and the names of the features, and is named in messages.
         threads : int
-            That read and work on examples that are not in memory.
+            That check the examples, and that read and work on those that are not in memory.
         joint : bool
             Whether three or more classes are trained at once, with numbers for each of them.
         rounded : bool
@@ -120,7 +120,7 @@ class TrainingSet:
             y, sample_weight = _labels(X, y, sample_weight)
             rows: Rows = X.rows(threads, free, _kept(y, joint, rounded, folds))
         else:
-            X, rows, y = validate_rows(estimator, X, y)
+            X, rows, y = validate_rows(estimator, X, y, threads)
         weight = check_sample_weight(sample_weight, rows.count)
         given = classes
         classes, codes = encode_labels(y) if given is None else (given, places(y, given))

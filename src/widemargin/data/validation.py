@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from sklearn.utils import assert_all_finite, check_array, check_X_y
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from widemargin.data.block_work import Threads
+from widemargin.data.blocks import cuts_of, rows_of_block
 from widemargin.data.rows import Rows, as_rows_array
 
 _ALLOWED: dict[str, Any] = {
@@ -25,7 +27,7 @@ _MOST_FEATURES = 2**47
 """A weight vector of this length takes all the memory that a processor of today can address."""
 
 
-def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
+def validate_rows(estimator: Any, X: Any, y: Any, threads: int = 1) -> tuple[Any, Rows, Any]:
     """Return X in the layout that rows need, the rows, and y as an array.
 
     X is not copied where its layout allows it. Finiteness is read off a sum of squares; only if
@@ -37,6 +39,8 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
         Gets the number and the names of the features, and is named in messages.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
+    threads : int
+        That look for values that are not finite.
     """
     if getattr(X, "format", "csr") != "csr":
         check_consistent(X)  # before it is converted; the row view checks a CSR matrix itself
@@ -50,7 +54,7 @@ def validate_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, Rows, Any]:
         X = _checked(estimator, X)
         if X.shape[0] != y.shape[0]:
             check_consistent_length(X, y)
-    return *_viewed(estimator, X), y
+    return *_viewed(estimator, X, threads), y
 
 
 def validate_new_rows(estimator: Any, X: Any) -> Any:
@@ -85,15 +89,29 @@ def _checked(estimator: Any, X: Any) -> Any:
     return X
 
 
-def _viewed(estimator: Any, X: Any) -> tuple[Any, Rows]:
+def _viewed(estimator: Any, X: Any, threads: int = 1) -> tuple[Any, Rows]:
     """Return a validated X in the layout that rows need, and the rows."""
     if X.shape[1] > _MOST_FEATURES:
         raise ValueError(f"X has {X.shape[1]} features: weights for them fit into no memory")
     X = as_rows_array(X)
     rows = Rows.of(X)
-    if not rows.is_finite():
+    if not _is_finite(rows, threads):
         _refuse(X, rows, None if estimator is None else type(estimator).__name__)
     return X, rows
+
+
+def _is_finite(rows: Rows, threads: int) -> bool:
+    """Return what `Rows.is_finite` does; threads share long columns."""
+    if threads == 1 or rows.weights > rows.count:
+        return rows.is_finite()
+    cuts = cuts_of(rows.count, rows_of_block(rows.array))
+    totals = np.empty(cuts.size - 1)
+
+    def add(place: int) -> None:
+        totals[place] = rows.view.total_squared_norm(int(cuts[place]), int(cuts[place + 1]))
+
+    Threads(threads).each(totals.size, add)
+    return bool(np.isfinite(totals.sum()))
 
 
 def _refuse(X: Any, rows: Rows, estimator_name: str | None) -> NoReturn:

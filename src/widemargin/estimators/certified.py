@@ -147,7 +147,8 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
 
         with bar or nullcontext():
             if len(names) == 1:  # the run watches for itself
-                solutions = Solutions([solve(0)])
+                with one_blas_thread():
+                    solutions = Solutions([solve(0)])
             else:
                 with watch, one_blas_thread():
                     work = [partial(solve, place) for place in range(len(names))]

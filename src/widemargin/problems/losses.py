@@ -120,6 +120,12 @@ class Loss(ABC):
     def terms(self, y: Vector, cost: Vector, scores: Vector, b: float) -> tuple[Vector, Vector]:
         """Return α_i = −c_i ℓ′ and the curvatures c_i ℓ″ that belong to the scores."""
 
+    def fill_terms(
+        self, y: Vector, cost: Vector, scores: Vector, b: float, alpha: Vector, curvature: Vector
+    ) -> None:
+        """Write what `terms` returns into arrays."""
+        alpha[:], curvature[:] = self.terms(y, cost, scores, b)
+
     @abstractmethod
     def duals(self, y: Vector, cost: Vector, scores: Vector, b: float) -> Vector:
         """Return α_i = −c_i ℓ′ alone; of a corner, any subgradient."""
@@ -160,6 +166,12 @@ class Loss(ABC):
         upper = self.upper(cost)
         return clipped if upper is None else np.minimum(clipped, upper, out=clipped)
 
+    def balance(self, alpha: Vector, y: Vector, cost: Vector) -> Vector:
+        """Return the nearest point of the ranges with Σ α_i y_i = 0, as a new array."""
+        balanced = np.array(alpha, dtype=np.float64)
+        core.project_box_equality(balanced, y, self.upper(cost))
+        return balanced
+
     def middle(self, cost: Vector) -> Vector:
         """Return the middle of the dual variables' ranges, where they are bounded."""
         return 0.5 * cost
@@ -186,9 +198,13 @@ class Loss(ABC):
         if 0.5 * (scale - 1.0) ** 2 * quadratic <= 1e-13 * linear:
             return 1.0
         if self.bounded and scale > 1.0:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scale = min(scale, 1.0 / float(np.nanmax(alpha / cost)))
+            scale = min(scale, 1.0 / self.largest_share(alpha, cost))
         return scale
+
+    def largest_share(self, alpha: Vector, cost: Vector) -> float:
+        """Return the largest α_i / c_i; examples without cost have none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.fmax.reduce(alpha / cost))
 
 
 class CompiledLoss(Loss):
@@ -227,8 +243,14 @@ class CompiledLoss(Loss):
     def terms(self, y: Vector, cost: Vector, scores: Vector, b: float) -> tuple[Vector, Vector]:
         """Return the dual variables and the curvatures that belong to the scores."""
         alpha, curvature = np.empty_like(scores), np.empty_like(scores)
-        core.loss_terms(self.name, y, cost, scores, b, alpha, curvature)
+        self.fill_terms(y, cost, scores, b, alpha, curvature)
         return alpha, curvature
+
+    def fill_terms(
+        self, y: Vector, cost: Vector, scores: Vector, b: float, alpha: Vector, curvature: Vector
+    ) -> None:
+        """Write what `terms` returns into arrays."""
+        core.loss_terms(self.name, y, cost, scores, b, alpha, curvature)
 
     def duals(self, y: Vector, cost: Vector, scores: Vector, b: float) -> Vector:
         """Return the dual variables that belong to the scores."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.instruction_sets import core
 from widemargin.problems.losses import DualSums, Loss, LossSums
 from widemargin.problems.rounding import (
     UNDERFLOW,
@@ -46,9 +45,7 @@ class OfMargins:
         """Return the dual-feasible point nearest to α; what is left of Σ α_i y_i is priced."""
         if not self.free_intercept:
             return self.loss.clip(alpha, self.cost)
-        feasible = np.array(alpha, dtype=np.float64)
-        core.project_box_equality(feasible, self.y, self.loss.upper(self.cost))
-        return feasible
+        return self.loss.balance(alpha, self.y, self.cost)
 
     @cached_property
     def class_costs(self) -> tuple[float, float]:

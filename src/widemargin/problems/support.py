@@ -12,8 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.block_work import Threads
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
+from widemargin.problems.threaded import chunks_of, summed
 
 Vector = NDArray[np.float64]
 
@@ -49,7 +51,9 @@ def settled(
     found = point.alpha, certificate
     if _as_few_as_weights(problem, point.alpha):
         return _without_traces(problem, point.alpha, certificate, limit) or found
-    margins = problem.y * (problem.rows.scores(point.w) + point.b)
+    margins = problem.rows.scores(point.w)
+    margins += point.b
+    margins *= problem.y
     # Within a gap of tol, margins are off by the order of its square root.
     band = min(float(np.sqrt(limit)), _WIDEST)
     for width in (band, 0.1 * band):
@@ -92,24 +96,41 @@ def _tried(
 
 def _as_few_as_weights(problem: BinaryProblem, alpha: Vector) -> bool:
     """Whether no more entries lie between the bounds than a vertex of the optimal set has."""
-    between = np.count_nonzero((alpha > 0.0) & (alpha < problem.cost))
+
+    def count(at: slice) -> int:
+        own = alpha[at]
+        return int(np.count_nonzero((own > 0.0) & (own < problem.cost[at])))
+
+    between = summed(_threads(problem), chunks_of(alpha.size), count)
     return bool(between <= problem.rows.weights + problem.free_intercept)
+
+
+def _threads(problem: BinaryProblem) -> Threads:
+    return problem.rows.threads or Threads()
 
 
 def _at_bounds(
     problem: BinaryProblem, margins: Vector, alpha: Vector, width: float
 ) -> Vector | None:
     """Return α with margins further than `width` from one decided, or None if Σ αy = 0 fails."""
-    cost = problem.cost
-    low, high = _next_to_bounds(alpha, cost)
-    low |= margins > 1.0 + width
-    high = ~low & (high | (margins < 1.0 - width))
-    placed = np.where(high, cost, np.where(low, 0.0, alpha))
+    placed, between = np.empty_like(alpha), np.empty(alpha.size, dtype=bool)
+
+    def place(at: slice) -> float:
+        """Return Σ αy of the examples at their bounds."""
+        own, cost, margin = alpha[at], problem.cost[at], margins[at]
+        low, high = _next_to_bounds(own, cost)
+        low |= margin > 1.0 + width
+        high |= margin < 1.0 - width
+        decided = low | high
+        placed[at] = np.where(low, 0.0, np.where(high, cost, own))
+        between[at] = ~decided
+        return float(problem.y[at] @ np.where(decided, placed[at], 0.0))
+
+    total = summed(_threads(problem), chunks_of(alpha.size), place)
     if not problem.free_intercept:
         return placed
-    free = ~(low | high)
-    target = -float(problem.y[~free] @ placed[~free])
-    moved = _shifted(placed[free], problem.y[free], cost[free], target)
+    free = np.flatnonzero(between)
+    moved = _shifted(placed[free], problem.y[free], problem.cost[free], -total)
     if moved is None:
         return None
     placed[free] = moved

@@ -125,7 +125,7 @@ class ThreadedLoss(Loss):
         alpha, curvature = np.empty_like(scores), np.empty_like(scores)
 
         def part(at: slice) -> None:
-            alpha[at], curvature[at] = self.inner.terms(y[at], cost[at], scores[at], b)
+            self.inner.fill_terms(y[at], cost[at], scores[at], b, alpha[at], curvature[at])
 
         _filled(self.threads, y.size, part)
         return alpha, curvature
@@ -170,6 +170,39 @@ class ThreadedLoss(Loss):
 
         _filled(self.threads, alpha.size, part)
         return clipped
+
+    def balance(self, alpha: Vector, y: Vector, cost: Vector) -> Vector:
+        """Return the nearest point of the ranges with Σ α_i y_i = 0, as a new array."""
+        balanced = np.empty(alpha.size)
+
+        def part(at: slice) -> None:
+            balanced[at] = alpha[at]
+
+        _filled(self.threads, alpha.size, part)
+        core.project_box_equality(balanced, y, self.upper(cost), self.threads.count)
+        return balanced
+
+    def middle(self, cost: Vector) -> Vector:
+        """Return the middle of the dual variables' ranges, where they are bounded."""
+        middle = np.empty_like(cost)
+
+        def part(at: slice) -> None:
+            middle[at] = self.inner.middle(cost[at])
+
+        _filled(self.threads, cost.size, part)
+        return middle
+
+    def largest_share(self, alpha: Vector, cost: Vector) -> float:
+        """Return the largest α_i / c_i; examples without cost have none."""
+        chunks = chunks_of(alpha.size)
+        shares = np.empty(len(chunks))
+
+        def part(place: int) -> None:
+            at = chunks[place]
+            shares[place] = self.inner.largest_share(alpha[at], cost[at])
+
+        self.threads.each(len(chunks), part)
+        return float(np.fmax.reduce(shares))
 
 
 def _part(line: Line, at: slice) -> Line:
