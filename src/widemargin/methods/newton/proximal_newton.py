@@ -248,7 +248,8 @@ class ProximalNewton:
         if problem is state.whole:
             state.expected_gap = problem.relative(max(gap, 0.0), primal)
             state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
-            state.best_gap = min(gap, state.best_gap)
+            if state.combined is None:  # else the gap is a guess
+                state.best_gap = min(gap, state.best_gap)
             state.finished = state.stalled_steps >= _PATIENCE
         if decrease <= _SOLVED * mismatch or decrease == 0.0:
             state.center = state.alpha
@@ -257,8 +258,9 @@ class ProximalNewton:
             state.last_mismatch = mismatch
         error = SAMPLE_ERROR * problem.magnitude(primal) * problem.rows.weights
         error /= problem.rows.count
-        if problem is not state.whole and gap <= error:
-            # The sample's own error is larger than the gap: more examples have more to say.
+        # Of a sample only the weights count: they may be good long before the dual variables are.
+        if problem is not state.whole and min(gap, mismatch + decrease) <= error:
+            # The sample's own error is larger than what is left: more examples have more to say.
             self._enter_stage(state, None)
 
     def _enter_stage(self, state: ProximalNewtonState, alpha: Vector | None) -> None:
@@ -278,3 +280,6 @@ class ProximalNewton:
             state.start_alpha = np.empty(0)  # the point has dual variables of its own from here on
         state.combination, state.combined = np.zeros(problem.rows.weights), None
         state.last_mismatch = 0.0
+        if state.primal > 0.0:
+            # Where a sample fits too well, its interval is as much too narrow for more examples.
+            state.h *= max(1.0, problem.primal(state.w, state.b, scores) / state.primal)
