@@ -259,7 +259,10 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "problems/tube_support.py": {"_TINY": "a share of the cost", "_ROUNDS": "a bound on a loop"},
     "problems/unpenalised.py": {"_RANK": "a share of the largest eigenvalue"},
-    "methods/newton/_line_search.py": {"_LEAST_SHARE": "a share of an interval"},
+    "methods/newton/_line_search.py": {
+        "_LEAST_SHARE": "a share of an interval",
+        "_HALF": "a share of the objective at zero",
+    },
     "methods/newton/multiclass.py": {
         "_LAST_STEP": "rounding, squared",
         "_SOLVED": "a share of the gap",
@@ -275,6 +278,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_LOST_STEPS": "steps before which no rate is known",
         "_LOST_GAP": "a relative gap that proves nothing",
         "_LOST_RATE": "a rate slower than that of steps that get ahead",
+        "_SORTED": "a share of the objective below which most examples are put right",
         "_RAISE": "a factor of the costs between stages",
         "_RAISE_GAP": "an accuracy of the stages before the last",
         "_ACCURACY": "a share of the gap asked for",

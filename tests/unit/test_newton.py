@@ -253,6 +253,32 @@ def test_the_start_is_the_best_multiple_of_warm_weights(loss: str, length: float
         assert primal - optimum.certificate.primal <= 0.1 * (at_zero - optimum.certificate.dual)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_weights_that_prove_nothing_are_no_start(loss: str) -> None:
+    """A few sweeps over a stiff problem lead nowhere; a step from zero leads further."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(120, 400)) * np.logspace(0.0, 3.0, 400)
+    y = np.where(random.random(120) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(120, 1e-2), LOSSES[loss], False)
+    early = run(problem, choice_of("dual_cd", BinaryProblem), tol=1e-6, max_iter=2)
+    assert early.certificate.relative_gap > 0.5
+    assert not Newton().start(problem, early.point, Settings(1e-6, 0)).w.any()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_a_solution_that_is_hardly_lower_than_zero_is_a_start(loss: str) -> None:
+    """Random labels: the least objective is most of that at zero."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(300, 5))
+    y = np.where(random.random(300) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(300, 1.0), LOSSES[loss], False)
+    optimum = run(problem, choice_of("newton", BinaryProblem), tol=1e-9)
+    at_zero = problem.primal(np.zeros(5), 0.0, np.zeros(300))
+    assert optimum.certificate.primal > 0.9 * at_zero
+    state = Newton().start(problem, optimum.point, Settings(1e-6, 0))
+    np.testing.assert_allclose(state.w, optimum.w, rtol=0.2)
+
+
 @pytest.mark.parametrize("loss", ["hinge", *SMOOTH])
 def test_several_small_steps_in_one_call_are_the_same_steps(
     loss: str, monkeypatch: pytest.MonkeyPatch

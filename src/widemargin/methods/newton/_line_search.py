@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.problems.certificate import Point
 from widemargin.problems.linear import LinearProblem
 from widemargin.problems.losses import Line
 
@@ -15,6 +16,10 @@ Vector = NDArray[np.float64]
 
 _LEAST_SHARE = 0.01
 """Smallest distance from either end, as a share of the interval."""
+
+
+_HALF = 0.5
+"""Share of the objective at zero that the first step from there leaves, or less."""
 
 
 def line_search(
@@ -68,6 +73,23 @@ def best_multiple(problem: LinearProblem, w: Vector, b: float, scores: Vector) -
         return 0.0
     derivatives = partial(problem.loss.derivatives_along, line)
     return line_search(derivatives, (0.0, float(w @ w)), at_zero)
+
+
+def worthwhile_multiple(problem: LinearProblem, warm: Point, b: float, scores: Vector) -> float:
+    """Return the multiple of warm weights to take steps from: the best one, or zero.
+
+    At zero all examples have the same curvature per cost: the first step solves a least squares
+    problem, and more than halves the objective wherever the data say much. Weights at which it is
+    above that half, and at which their dual variables do not prove that half of it has to stay, are
+    no better: their scores spread the curvatures, and the steps from there take longer.
+
+    The combination of the dual variables is taken to be the weights, as sweeps leave them.
+    """
+    length = best_multiple(problem, warm.w, b, scores)
+    there = problem.primal(length * warm.w, length * b, length * scores)
+    nowhere = problem.primal(np.zeros_like(warm.w), 0.0, np.zeros_like(scores))
+    proved = problem.dual(problem.loss.clip(warm.alpha, problem.cost), warm.w)
+    return length if there <= _HALF * nowhere or proved >= _HALF * there else 0.0
 
 
 def _share(below: float, above: float) -> float:
