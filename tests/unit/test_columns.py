@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from widemargin.auto.registry import choice_of
-from widemargin.data.columns import Columns
+from widemargin.data.columns import Columns, LastColumns
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
@@ -79,20 +77,20 @@ def test_steps_on_a_sample_are_steps_of_the_run(method: SparsePrimalCD) -> None:
 def test_a_copy_of_few_columns_is_used_again() -> None:
     random = np.random.default_rng(7)
     X = sp.csr_array(_dense(random, np.float64, 0.3))
-    rows, w, kept = Rows.of(X), np.ones(3), dict[str, Any]()
-    first = Columns.of(rows, np.array([1, 2, 5]), kept)
+    rows, w, last = Rows.of(X), np.ones(3), LastColumns()
+    first = Columns.of(rows, np.array([1, 2, 5]), last)
     np.testing.assert_allclose(first.rows.scores(w), X[:, [1, 2, 5]] @ w)
     met: list[int] = []
     watched = rows.watched(lambda: met.append(1))
-    again = Columns.of(watched, np.array([1, 5]), kept)
+    again = Columns.of(watched, np.array([1, 5]), last)
     assert again.places is first.places
     assert again.rows.view is first.rows.view
     # With the checkpoint and the meter of the run that uses it.
     np.testing.assert_allclose(again.rows.scores(w), X[:, [1, 2, 5]] @ w)
     assert met
     assert again.rows.meter is watched.meter
-    assert Columns.of(watched, np.array([1]), kept).places.size == 1
-    assert Columns.of(watched, np.array([1, 6]), kept).places.tolist() == [1, 6]
+    assert Columns.of(watched, np.array([1]), last).places.size == 1
+    assert Columns.of(watched, np.array([1, 6]), last).places.tolist() == [1, 6]
 
 
 def test_starts_along_a_path_keep_signs_and_zeros() -> None:
@@ -100,3 +98,25 @@ def test_starts_along_a_path_keep_signs_and_zeros() -> None:
     found = sparse_start(4.0, (2.0, last), (1.0, before))
     np.testing.assert_allclose(found, [1.2, 0.2, 0.0, -1.5, 1.0])
     assert sparse_start(4.0, (2.0, last), (2.0, before)) is last
+
+
+def test_columns_are_copied_once_and_all_of_them_after_many_passes() -> None:
+    random = np.random.default_rng(11)
+    X = sp.random_array((200, 300), density=0.1, rng=random, format="csr")
+    rows, seen = Rows.of(X), []
+    for places in np.split(np.arange(300), 100):
+        np.testing.assert_allclose(Columns(rows, places).scores(np.ones(3)), X[:, places].sum(1))
+        seen.append(int((rows._kept["columns"].place >= 0).sum()))
+    assert seen[:2] == [3, 6]
+    assert seen[-1] == 300
+    assert seen.count(300) > 50  # passes for a few columns each would cost far more than a copy
+
+
+def test_places_beyond_those_that_have_room_are_refused() -> None:
+    rows = Rows.of(sp.csr_array(np.eye(4)))
+    numbers, values = np.empty(2, dtype=np.int32), np.empty(2)
+    place = np.array([0, 1, -1, 2], dtype=np.int32)
+    with pytest.raises(ValueError, match="place"):
+        rows.view.take_by_column(place, np.array([0, 1]), numbers, values, 0, 4)
+    with pytest.raises(ValueError, match="next"):
+        rows.view.take_by_column(place, np.array([0, 1, 9]), numbers, values, 0, 4)

@@ -25,6 +25,14 @@ _SPARE = 1.5
 """Columns in a copy that is used again, as a multiple of those that are wanted."""
 
 
+@dataclass(eq=False)
+class LastColumns:
+    """The columns that were copied last as rows; runs at another C share them."""
+
+    places: Places | None = None
+    rows: Rows | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """The columns that a working set names.
@@ -35,23 +43,22 @@ class Columns:
         The given rows.
     places : ndarray
         Which columns, in rising order.
-    kept : dict
-        Where the last copy is kept, for the next run on the same problem at another C.
+    last : LastColumns
+        The last copy, for the next run on the same problem at another C.
     """
 
     source: Rows
     places: Places
-    kept: dict[str, Any] = field(default_factory=dict)
+    last: LastColumns = field(default_factory=LastColumns)
 
     @classmethod
-    def of(cls, rows: Rows, places: Places, kept: dict[str, Any]) -> Columns:
+    def of(cls, rows: Rows, places: Places, last: LastColumns) -> Columns:
         """Return columns, or the last ones copied if these are among them and most of them."""
-        last: Places | None = kept.get("places")
-        if last is not None and last.size <= _SPARE * places.size:
+        if last.places is not None and last.places.size <= _SPARE * places.size:
             among = np.zeros(rows.weights, dtype=bool)
-            among[last] = True
-            places = last if among[places].all() else places
-        return cls(rows, places, kept)
+            among[last.places] = True
+            places = last.places if among[places].all() else places
+        return cls(rows, places, last)
 
     @property
     def all(self) -> bool:
@@ -67,12 +74,13 @@ class Columns:
         source = self.source
         if self.all:
             return source
-        if self.kept.get("places") is not self.places:
-            self.kept["rows"] = Rows.of(self._copied())
-            self.kept["places"] = self.places
+        rows = self.last.rows
+        if rows is None or self.last.places is not self.places:
+            rows = self.last.rows = Rows.of(self._copied())
+            self.last.places = self.places
             source.meter.add(source.size.product(2.0))
-        # Those kept from an earlier run have its checkpoint and meter.
-        return replace(self.kept["rows"], checkpoint=source.checkpoint, meter=source.meter)
+        # Those of an earlier run have its checkpoint and meter.
+        return replace(rows, checkpoint=source.checkpoint, meter=source.meter)
 
     def _copied(self) -> Any:
         compact = _compressed(self.source, self.places)

@@ -3,6 +3,8 @@
 The method is ours either way. A name says what the code around expects: a combination that is
 refused there is refused here, so that a grid search skips the same candidates, and ``tol`` bounds
 the gradient. ``solver="auto"`` has none of these limits.
+
+Errors and warnings begin with scikit-learn's words where code, and its own tests, match them.
 """
 
 from __future__ import annotations

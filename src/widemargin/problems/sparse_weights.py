@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.columns import column_squares
+from widemargin.data.columns import LastColumns, column_squares
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import DualSums, Loss
@@ -52,8 +52,8 @@ class SparseProblem(OfMargins, OnRows):
         Whether an unpenalised b is part of the problem; the dual then has Σ α_i y_i = 0.
     l1_ratio : float
         ρ, above 0 and at most 1.
-    kept : dict
-        What was computed before and serves again: for the same problem, or at another C.
+    last_columns : LastColumns
+        A copy of some columns that runs at another C share.
     """
 
     kind: ClassVar[str] = "problems with sparse weights"
@@ -63,7 +63,8 @@ class SparseProblem(OfMargins, OnRows):
     loss: Loss
     free_intercept: bool
     l1_ratio: float
-    kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    last_columns: LastColumns = field(default_factory=LastColumns, repr=False)
+    _at_zero: dict[str, tuple[Vector, Vector]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss, l1_ratio: float) -> SparseProblem:
@@ -89,7 +90,8 @@ class SparseProblem(OfMargins, OnRows):
         """Return the problem on some examples, their costs raised to stand for all of them."""
         cost = self.cost[subset]
         cost *= self.cost.sum() / cost.sum()
-        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost, kept={})
+        own = {"last_columns": LastColumns(), "_at_zero": {}}
+        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost, **own)
 
     def represents(self, subset: NDArray[np.int64]) -> bool:
         """Whether both classes are among some examples."""
@@ -132,13 +134,13 @@ class SparseProblem(OfMargins, OnRows):
     @property
     def slopes_at_zero(self) -> Vector:
         """The v at w = 0 with the best intercept; not computed again for the same costs."""
-        cost, slopes = self.kept.get("at zero", (None, None))
-        if cost is not self.cost:
+        known = self._at_zero.get("slopes")
+        if known is None or known[0] is not self.cost:
             scores = np.zeros(self.rows.count)
             b = self.best_intercept(scores, 0.0)[0]
             slopes = self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
-            self.kept["at zero"] = self.cost, slopes
-        return np.asarray(slopes)
+            known = self._at_zero["slopes"] = self.cost, slopes
+        return known[1]
 
     @cached_property
     def scale(self) -> Size:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.columns import Columns
+from widemargin.data.columns import Columns, LastColumns
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Model, Penalty
@@ -60,8 +60,7 @@ class ColumnState(State):
     v: Vector
     total: float
     columns: Columns | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
-    """The last copy of columns, see `Columns`."""
+    last: LastColumns = field(default_factory=LastColumns)
     sample: ColumnState | None = None
     """Where the steps on a sample are that come first, if there are any."""
     trust: float = 1.0
@@ -119,7 +118,7 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
-            kept=problem.kept if isinstance(problem, SparseProblem) else {},
+            last=problem.last_columns if isinstance(problem, SparseProblem) else LastColumns(),
         )
         self._look(state)
         self._look_at_all(state)
@@ -213,7 +212,7 @@ class ColumnNewton(ABC):
                 return worst
         places = self._chosen(state, violations)
         places = places if places.size else np.arange(1)
-        state.columns = Columns.of(state.problem.rows, places, state.kept)
+        state.columns = Columns.of(state.problem.rows, places, state.last)
         state.active = max(places.size, self._in_work(state, violations))
         return worst
 
