@@ -8,7 +8,8 @@ alone, the certified gap, and test scores. A row that was measured before is rep
 - ``search``: OCR, C chosen by five folds of the training words, from the pixels alone and from the
   pixels and the products of neighbouring pixels;
 - ``ocr-frank-wolfe``, ``ocr-bmrm``, ``conll-frank-wolfe``, ``conll-bmrm``: another method of this
-  package to the same gap, or until it has taken ``--times`` the time of the default;
+  package to the same gap, or until it has taken ``--times`` the time of the default; fits take
+  turns and the least time of each method counts;
 - ``threads``: wall times with one and with two threads, on both sets, for a machine that does
   nothing else;
 - ``memory``: resident memory of training on CoNLL-2000 with a dictionary of features for each
@@ -108,6 +109,11 @@ def _with_pairs(x: np.ndarray) -> np.ndarray:
 
 
 def measured(data: Any, model: Any) -> dict[str, Any]:
+    """Train and test one model; write the row."""
+    return write(fitted(data, model))
+
+
+def fitted(data: Any, model: Any) -> dict[str, Any]:
     """Train and test one model."""
     X, y, lengths = data.train
     cpu, wall = time.process_time(), time.perf_counter()
@@ -115,19 +121,18 @@ def measured(data: Any, model: Any) -> dict[str, Any]:
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     found = model.predict(data.test[0], lengths=data.test[2])
     right = np.concatenate(found) == np.concatenate(data.truth)
-    row = {
+    return {
         "data": data.name,
         "model": type(model).__name__,
         "solver": model.solver,
         "C": getattr(model, "C_", getattr(model, "C", "")),
         "threads": model.n_jobs or 1,
-        "cpu_seconds": round(cpu, 2),
-        "seconds": round(wall, 2),
+        "cpu_seconds": round(cpu, 3),
+        "seconds": round(wall, 3),
         "gap": f"{model.certificate_.relative_gap:.2e}",
         "accuracy": round(float(right.mean()), 4),
         "f1": round(span_f1(data.truth, found), 4) if data.name.startswith("conll") else "",
     }
-    return write(row)
 
 
 def write(row: dict[str, Any]) -> dict[str, Any]:
@@ -201,14 +206,24 @@ def _labels(data: Any) -> list[list[str]]:
     return [list(labels) for labels in np.split(data.y, np.cumsum(data.lengths)[:-1])]
 
 
-def compare(data: Any, solver: str, times: float) -> None:
-    """Run the default, then another method to the same gap, or `times` as long."""
-    own = measured(data, SequenceSVC(data.C))
-    limit = times * own["seconds"]
-    model = SequenceSVC(data.C, solver=solver, time_limit=limit, max_iter=10**6)
-    other = measured(data, model)
-    ratio = other["cpu_seconds"] / own["cpu_seconds"]
-    reached = model.certificate_.relative_gap <= model.tol
+def compare(data: Any, solver: str, times: float, rounds: int) -> None:
+    """Compare the default with another method to the same gap, or `times` as long.
+
+    They take turns, the default first and last, and the least CPU time of each counts: the first
+    fit of a process is slower than the others.
+    """
+    own = [fitted(data, SequenceSVC(data.C))]
+    limit = times * own[0]["seconds"]
+    others = []
+    for _ in range(rounds):
+        model = SequenceSVC(data.C, solver=solver, time_limit=limit, max_iter=10**6)
+        others.append(fitted(data, model))
+        own.append(fitted(data, SequenceSVC(data.C)))
+    mine, other = (min(rows, key=lambda row: row["cpu_seconds"]) for rows in (own, others))
+    write(mine)
+    write(other)
+    ratio = other["cpu_seconds"] / mine["cpu_seconds"]
+    reached = float(other["gap"]) <= SequenceSVC().tol
     print(f"{solver}: {'' if reached else 'more than '}{ratio:.1f}x the time of the default")
 
 
@@ -306,10 +321,10 @@ PARTS: dict[str, Callable[[Path, float], object]] = {
     "ocr": lambda folder, _: measured(Letters(folder), SequenceSVC(Letters.C)),
     "conll": lambda folder, _: measured(Chunking(folder), SequenceSVC(Chunking.C)),
     "search": lambda folder, _: search(folder),
-    "ocr-frank-wolfe": lambda f, times: compare(Letters(f), "block_frank_wolfe", times),
-    "ocr-bmrm": lambda f, times: compare(Letters(f), "bmrm_qp", times),
-    "conll-frank-wolfe": lambda f, times: compare(Chunking(f), "block_frank_wolfe", times),
-    "conll-bmrm": lambda f, times: compare(Chunking(f), "bmrm_qp", times),
+    "ocr-frank-wolfe": lambda f, times: compare(Letters(f), "block_frank_wolfe", times, 3),
+    "ocr-bmrm": lambda f, times: compare(Letters(f), "bmrm_qp", times, 3),
+    "conll-frank-wolfe": lambda f, times: compare(Chunking(f), "block_frank_wolfe", times, 1),
+    "conll-bmrm": lambda f, times: compare(Chunking(f), "bmrm_qp", times, 1),
     "threads": lambda folder, _: threads(folder),
     "crf": lambda folder, _: measured(Chunking(folder), SequenceCRF(0.5, boundaries=False)),
     "crfsuite": lambda folder, _: crfsuite(Chunking(folder), 1.0),
