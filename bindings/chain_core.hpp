@@ -66,9 +66,15 @@ class ChainCore {
     });
   }
 
-  double combine(IndexVector pointers, Vector share, Labels labels, MutableMatrix weights,
-                 std::int64_t begin, std::int64_t end) const {
-    require_all(weights);
+  // For the labels from `from` on, as many as `weights` has columns.
+  double combine(IndexVector pointers, Vector share, Labels labels, std::int64_t from,
+                 MutableMatrix weights, std::int64_t begin, std::int64_t end) const {
+    const LabelRange range{from, static_cast<std::int64_t>(weights.shape(1))};
+    require_shape(weights, data_.features + data_.lines(), range.count, "weights");
+    if (from < 0 || from + range.count > data_.stride() || from % vector_length != 0 ||
+        range.count % vector_length != 0) {
+      throw std::invalid_argument("no range of labels");
+    }
     require_range(begin, end, data_.count);
     const std::vector<std::int64_t> place = require_labelings(pointers, share, labels);
     nb::gil_scoped_release release;
@@ -78,7 +84,7 @@ class ChainCore {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t p = pointers.data()[i];
         total += combine_labelings(rows, data_, i, share.data() + p, labels.data() + place[i],
-                                   pointers.data()[i + 1] - p, lines, weights.data());
+                                   pointers.data()[i + 1] - p, range, lines, weights.data());
       }
     });
     return total;

@@ -225,7 +225,7 @@ void register_structures(nb::module_& m) {
       .def("marginals", &ChainCore::marginals, nb::arg("weights"), nb::arg("begin"), nb::arg("end"),
            nb::arg("out").noconvert())
       .def("combine", &ChainCore::combine, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"),
-           nb::arg("weights").noconvert(), nb::arg("begin"), nb::arg("end"));
+           nb::arg("from_label"), nb::arg("weights").noconvert(), nb::arg("begin"), nb::arg("end"));
   nb::class_<ChainSweeps>(m, "ChainSweeps")
       .def(nb::init<const ChainCore&, MutableMatrix, std::int64_t>(), nb::arg("core"),
            nb::arg("weights").noconvert(), nb::arg("batch"))

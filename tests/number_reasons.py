@@ -100,6 +100,7 @@ REASONS: dict[str, dict[str, str]] = {
     ),
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},
+    "problems/sequence.py": {"_COLUMNS": "numbers in a line of cache"},
     "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",

@@ -69,16 +69,26 @@ void best_labelings(const Rows& rows, const ChainData& data, const double* weigh
   });
 }
 
-// weights += sum over the labelings of `sentence` of c times the share times (features of the right
-// labeling minus its own); returns c times the mean cost.
+// Labels [first, first + count): both are multiples of what a vector register holds.
+struct LabelRange {
+  std::int64_t first, count;
+  bool has(std::int64_t label) const { return label >= first && label < first + count; }
+};
+
+// weights += sum over the labelings of sentence i of c times the share times (features of the right
+// labeling minus its own), for the labels of a range, which are the columns of `weights`; returns c
+// times the mean cost.
 template <class Rows>
 double combine_labelings(const Rows& rows, const ChainData& data, std::int64_t i,
                          const double* share, const std::int32_t* labels, std::int64_t count,
-                         std::vector<double>& lines, double* weights) {
+                         LabelRange range, std::vector<double>& lines, double* weights) {
   const std::int64_t length = data.length(i), stride = data.stride(), k = data.classes;
   const std::int32_t* right = data.labels(i);
   lines.assign(static_cast<std::size_t>(length * stride), 0.0);
-  double* edges = data.edges(weights);
+  double* edges = weights + data.features * range.count;
+  auto edge = [&](std::int64_t line, std::int64_t label, double amount) {
+    if (range.has(label)) edges[line * range.count + label - range.first] += amount;
+  };
   double mistakes = 0.0;
   for (std::int64_t j = 0; j < count; ++j) {
     const std::int32_t* y = labels + j * length;
@@ -92,21 +102,21 @@ double combine_labelings(const Rows& rows, const ChainData& data, std::int64_t i
         mistakes += amount * data.mistake[right[t] * stride + y[t]];
       }
       if (t > 0 && (wrong || y[t - 1] != right[t - 1])) {
-        edges[right[t - 1] * stride + right[t]] += amount;
-        edges[y[t - 1] * stride + y[t]] -= amount;
+        edge(right[t - 1], right[t], amount);
+        edge(y[t - 1], y[t], -amount);
       }
     }
     if (data.boundaries) {
-      edges[k * stride + right[0]] += amount;
-      edges[k * stride + y[0]] -= amount;
-      edges[(k + 1) * stride + right[length - 1]] += amount;
-      edges[(k + 1) * stride + y[length - 1]] -= amount;
+      edge(k, right[0], amount);
+      edge(k, y[0], -amount);
+      edge(k + 1, right[length - 1], amount);
+      edge(k + 1, y[length - 1], -amount);
     }
   }
   for (std::int64_t t = 0; t < length; ++t) {
-    const double* line = lines.data() + t * stride;
-    if (std::any_of(line, line + stride, [](double v) { return v != 0.0; })) {
-      class_axpy(rows, data.first[i] + t, line, weights, stride);
+    const double* line = lines.data() + t * stride + range.first;
+    if (std::any_of(line, line + range.count, [](double v) { return v != 0.0; })) {
+      class_axpy(rows, data.first[i] + t, line, weights, range.count);
     }
   }
   return mistakes;

@@ -54,6 +54,20 @@ def test_losses_and_combinations_by_enumeration(seed: int) -> None:
     assert certificate.primal == pytest.approx(exact, rel=1e-9)
 
 
+def test_a_certificate_forms_the_weights_of_a_few_labels_at_a_time() -> None:
+    random = np.random.default_rng(1)
+    y = [random.integers(0, 11, length) for length in (5, 1, 7)]
+    X = [random.normal(size=(labels.size, 4)) for labels in y]
+    problem = problem_of(X, y, 0.7, 1.0 - np.eye(11))
+    parts = [random.integers(0, 11, 13).astype(np.int32) for _ in range(2)]
+    duals = Labelings.mixture(parts, np.array([0.5, 0.25]), problem.lengths)
+    weights, linear = problem.combine(duals)
+    expected = linear - 0.5 * float(np.vdot(weights, weights))
+    assert problem.stride > 8
+    dual = problem.certify(Point(weights, None, duals))[1].dual
+    assert dual == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_optimum_of_the_factorised_dual(solver: str) -> None:
     pytest.importorskip("cvxpy")

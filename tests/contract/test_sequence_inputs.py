@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SequenceSVC
+from widemargin.data.feature_dicts import sequences_of_dicts
 
 
 def sentences(seed: int = 0, count: int = 60) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
@@ -51,8 +52,30 @@ def test_an_iterator_over_dictionaries() -> None:
     assert list(read.feature_names_) == ["word=a", "word=b", "x"]
     found = read.predict(sentence for sentence in sentences)
     assert [list(each) for each in found] == labels
-    with pytest.raises(ValueError, match="lists of feature dictionaries"):
-        SequenceSVC().fit(iter([np.eye(2)]), [["A", "B"]])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (np.eye(2), "sequence 1 is a matrix. Pass matrices as a list"),
+        ("ab", "sequence 1 is of type str"),
+        ([np.ones(3), np.ones(3)], "sequence 1 has a row of type ndarray"),
+        ([1.0, 2.0], "sequence 1 has a row of type float"),
+        ([[0.5, 1.0], [1.0, 0.5]], "a list of feature names has 0.5"),
+    ],
+)
+def test_an_iterator_over_anything_else(sentence: Any, message: str) -> None:
+    first = [{"word": "a"}, {"word": "b"}]
+    with pytest.raises(ValueError, match=message):
+        SequenceSVC().fit(iter([first, sentence]), [["A", "B"], ["A", "B"]])
+
+
+def test_values_of_dictionaries_are_exact() -> None:
+    """Kept in single precision only as long as nothing is lost."""
+    ones = sequences_of_dicts([[{"a": 1.0, "b": 0.5}]], None)[0]
+    assert ones.X.dtype == np.float32
+    mixed = sequences_of_dicts([[{"a": 1.0, "b": 0.5}, {"a": 0.1}], [{"b": 1e300}]], None)[0]
+    np.testing.assert_array_equal(mixed.X.toarray(), [[1.0, 0.5], [0.1, 0.0], [0.0, 1e300]])
 
 
 def test_scores_and_unseen_labels() -> None:

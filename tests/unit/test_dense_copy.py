@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from widemargin import LinearSVC
 from widemargin.auto.machine import MACHINE
 from widemargin.data import dense_copy
-from widemargin.data.dense_copy import dense_if_cheaper
+from widemargin.data.dense_copy import dense_if_cheaper, sparse_if_cheaper
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 
@@ -71,3 +71,12 @@ def test_sparse_rows_with_many_zeros_are_left_alone() -> None:
     assert dense_if_cheaper(rows) is rows
     full = Rows.of(sp.csr_array(np.ones((4, 3))))
     assert dense_if_cheaper(full) is full
+
+
+def test_dense_rows_with_many_zeros() -> None:
+    zeros = np.zeros((20, 40))
+    zeros[:, 0] = np.arange(1.0, 21.0)
+    assert sp.issparse(sparse_if_cheaper(zeros))
+    np.testing.assert_array_equal(sparse_if_cheaper(zeros).toarray(), zeros)
+    full = np.ones((20, 40))
+    assert sparse_if_cheaper(full) is full

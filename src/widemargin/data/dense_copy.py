@@ -1,10 +1,17 @@
-"""Sparse rows with few zeros, copied into a dense array: indices cost more than they save."""
+"""The layout of rows by the price of products: CSR with few zeros as dense, and the reverse.
+
+Indices cost more than they save where most values are stored, and save more than they cost where
+most are zero.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
@@ -32,3 +39,9 @@ def _is_cheaper(rows: int, features: int, stored: int) -> bool:
     """Whether products with sparse rows cost more than with all their zeros."""
     sparse = MACHINE.sparse_value * stored + MACHINE.row * rows
     return Size(rows, features, rows * features).product() < sparse
+
+
+def sparse_if_cheaper(X: NDArray[Any]) -> Any:
+    """Return an array as CSR where products of its rows with the weights of classes cost less."""
+    sparse = MACHINE.class_multiply * np.count_nonzero(X)
+    return sp.csr_matrix(X) if sparse < MACHINE.tiled_class_multiply * X.size else X

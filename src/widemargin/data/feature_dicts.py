@@ -15,7 +15,10 @@ from widemargin.data.sequences import Sequences
 def _items(token: Any) -> Iterator[tuple[str, float]]:
     """Yield the features of one row: a dictionary, or a list of names."""
     if not isinstance(token, Mapping):
-        yield from ((str(name), 1.0) for name in token)
+        for name in token:
+            if not isinstance(name, str):
+                raise ValueError(f"a list of feature names has {name!r}, which is not a string")
+            yield name, 1.0
         return
     for name, value in token.items():
         if isinstance(value, str):
@@ -26,6 +29,21 @@ def _items(token: Any) -> Iterator[tuple[str, float]]:
             yield from ((f"{name}={inner}", 1.0) for inner in value)
         elif value is not None:
             yield str(name), float(value)
+
+
+def _check_sentence(sentence: Any, number: int) -> None:
+    """Raise an error unless a sentence is a list of rows: dictionaries, or lists of names."""
+    name = f"X has to give one list of feature dictionaries per sequence; sequence {number}"
+    if sp.issparse(sentence) or isinstance(sentence, np.ndarray):
+        raise ValueError(
+            f"{name} is a matrix. Pass matrices as a list; only sequences of feature dictionaries "
+            "can come from an iterator"
+        )
+    if not isinstance(sentence, list | tuple):
+        raise ValueError(f"{name} is of type {type(sentence).__name__}")
+    for token in sentence:
+        if not isinstance(token, Mapping | list | tuple | set):
+            raise ValueError(f"{name} has a row of type {type(token).__name__}")
 
 
 def sequences_of_dicts(
@@ -41,11 +59,11 @@ def sequences_of_dicts(
         The columns of a fitted model, whose unknown features are left out; None to make them.
     """
     columns: dict[str, int] = {} if known is None else known
-    values, places, pointers = array("d"), array("i"), array("q", [0])
+    # Most values are one: half the memory, as long as single precision holds them all exactly.
+    values, places, pointers = array("f"), array("i"), array("q", [0])
     lengths = array("q")
-    for sentence in X:
-        if sp.issparse(sentence) or isinstance(sentence, np.ndarray):
-            raise ValueError("an iterator must yield lists of feature dictionaries, not matrices")
+    for number, sentence in enumerate(X):
+        _check_sentence(sentence, number)
         lengths.append(len(sentence))
         for token in sentence:
             for name, value in _items(token):
@@ -55,11 +73,14 @@ def sequences_of_dicts(
                 if column is not None and value != 0.0:
                     places.append(column)
                     values.append(value)
+                    if values[-1] != value:
+                        values = array("d", values)
+                        values[-1] = value
             pointers.append(len(values))
     narrow = np.int32 if len(values) < 2**31 else np.int64
     matrix = sp.csr_matrix(
         (
-            np.frombuffer(values),
+            np.frombuffer(values, dtype=values.typecode),
             np.frombuffer(places, dtype=np.intc).astype(narrow, copy=False),
             np.array(pointers, dtype=narrow),
         ),

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from widemargin.auto.machine import MACHINE
+from widemargin.data.dense_copy import sparse_if_cheaper
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.data.validation import check_consistent
 
@@ -132,19 +132,13 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
     if any(sp.issparse(matrix) for matrix in matrices):
         X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     else:
-        X = _compact(_checked(np.vstack(matrices)))
+        X = sparse_if_cheaper(_checked(np.vstack(matrices)))
     return Sequences(as_rows_array(X), lengths)
 
 
 def _is_plain(part: Any) -> bool:
     """Whether the check of a sequence can wait until all are joined: a check costs 0.1 ms."""
     return isinstance(part, np.ndarray) and part.ndim == 2 and part.dtype.kind in "fiu"
-
-
-def _compact(X: NDArray[Any]) -> Any:
-    """Return joined rows as CSR if most values are zero, so that products with them cost less."""
-    sparse = MACHINE.class_multiply * np.count_nonzero(X)
-    return sp.csr_matrix(X) if sparse < MACHINE.tiled_class_multiply * X.size else X
 
 
 def _checked(X: Any) -> Any:

@@ -152,10 +152,13 @@ class BestPoint:
         # Written so that a value that is not a number is replaced by any other.
         better_primal = not certificate.primal >= self.certificate.primal or self.point is None
         better_dual = not certificate.dual <= self.certificate.dual or self.point is None
-        old = point if self.point is None else self.point
-        w, b = (point.w.copy(order="K"), point.b) if better_primal else (old.w, old.b)
-        alpha = point.alpha if better_dual else old.alpha
-        self.point = Point(w, b, alpha)
+        old = self.point
+        alpha = point.alpha if better_dual or old is None else old.alpha
+        if better_primal or old is None:
+            self.point = old = None  # free these weights before the others are copied
+            self.point = Point(point.w.copy(order="K"), point.b, alpha)
+        else:
+            self.point = Point(old.w, old.b, alpha)
         self.certificate = Certificate(
             certificate.primal if better_primal else self.certificate.primal,
             certificate.dual if better_dual else self.certificate.dual,

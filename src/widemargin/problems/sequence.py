@@ -19,6 +19,9 @@ from widemargin.problems.rounding import (
     half_square_error,
 )
 
+_COLUMNS = 8
+"""Labels whose weights a certificate forms at a time: as many as a line of cache holds."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labelings:
@@ -116,13 +119,32 @@ class SequenceProblem(ChainProblem):
 
     def combine(self, duals: Labelings) -> tuple[Matrix, float]:
         """Return the weights that labelings stand for, and Σ c_i Σ_y α_i(y) Δ_i(y)."""
-        weights, linear = np.zeros(self.shape), 0.0
-        for begin, end in self.pieces():
-            linear += self.core.combine(
-                duals.pointers, duals.share, duals.labels, weights, begin, end
-            )
+        weights = np.zeros(self.shape)
+        linear = self._combine_into(weights, duals, 0)
         self.meter.add(self.rows.size.class_product(self.stride))
         return weights, linear
+
+    def _combine_into(self, weights: Matrix, duals: Labelings, from_label: int) -> float:
+        """Add the weights of the labels that `weights` has columns for."""
+        linear = 0.0
+        for begin, end in self.pieces(weights.shape[1] / self.stride):
+            linear += self.core.combine(
+                duals.pointers, duals.share, duals.labels, from_label, weights, begin, end
+            )
+        return linear
+
+    def _dual_terms(self, duals: Labelings) -> tuple[float, float]:
+        """Return Σ c_i Σ_y α_i(y) Δ_i(y) and ‖w(α)‖², without room for all of w(α).
+
+        The weights can be far larger than the rows: a feature of one row has one for each label.
+        """
+        linear = squared = 0.0
+        for label in range(0, self.stride, _COLUMNS):
+            part = np.zeros((self.shape[0], min(_COLUMNS, self.stride - label)))
+            linear = self._combine_into(part, duals, label)
+            squared += float(np.vdot(part, part))
+        self.meter.add(self.rows.size.class_product(self.stride))
+        return linear, squared
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.
@@ -136,8 +158,7 @@ class SequenceProblem(ChainProblem):
         primal = 0.5 * own + losses
         above = self._primal_error(point.w, excess, magnitude)
         above += half_square_error(own, point.w.size)
-        combination, linear = self.combine(duals)
-        squared = float(np.vdot(combination, combination))
+        linear, squared = self._dual_terms(duals)
         below = self._dual_error(duals, linear, squared)
         proof = Certificate.bounds(primal, above, linear - 0.5 * squared, below)
         return Point(point.w, None, duals), proof
