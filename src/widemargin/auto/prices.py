@@ -125,10 +125,11 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     # are anywhere between it and their sum.
     mean = max(shape.stiffness * max(1.0, size.rows / max(1, size.weights)), 1e-16)
     least, power = MACHINE.quasi_free_steps if free else MACHINE.quasi_steps
-    if _sorting(shape):
-        # Some eigenvalues of the rows on the curved piece are next to none: the bound of conjugate
-        # gradients, the root of the condition number, is reached.
-        power = 0.5
+    if shape.pieces:
+        # Where rows are few, some eigenvalues of those on the curved piece are next to none, and
+        # the bound of conjugate gradients, the root of the condition number, is reached. The more
+        # rows, the less they spread: by the root of how many there are to a weight.
+        power = max(power, min(0.5, math.sqrt(size.weights / max(1, size.rows))))
     steps = max(1.0, least * mean**power * digits_of(shape.tol) / 4.0)
     spread = mean * math.sqrt(size.rows) if free else mean
     easy = spread < 1.0
