@@ -6,13 +6,20 @@ Wall-clock seconds, the least of a few interleaved runs: threads are about these
 to be idle. ``None`` is the plain path, without blocks; the speed-up is over the faster of it and
 one thread. Cells share the seconds: each gets one run of all three at least, and repeats while its
 share lasts.
+
+Two figures say what a speed-up can be. "handed out" is the share of a fit with one thread that is
+work for threads: the rest is serial. For each data set, the gain of threads on bare products of the
+rows, one compiled call each, is printed first: CPUs that share a core's units or a memory bus gain
+little there, and no fit can gain more.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from rich.console import Console
@@ -20,6 +27,8 @@ from rich.table import Table
 
 from benchmarks import problems
 from widemargin import LinearSVC, LogisticRegression
+from widemargin.data.block_work import Threads
+from widemargin.data.rows import Rows, as_rows_array
 
 LOSSES = {
     "hinge": lambda jobs, C: LinearSVC("hinge", C=C, solver="proximal_newton", n_jobs=jobs),
@@ -45,6 +54,38 @@ def seconds(make: Any, X: Any, y: Any) -> float:
     return time.perf_counter() - began
 
 
+def bare_gain(X: Any, threads: int) -> float:
+    """Return what threads gain on products of the rows: each has its share in one compiled call."""
+    view = Rows.of(as_rows_array(X)).view
+    w, out = np.ones(view.width), np.empty(view.count)
+    cuts = np.linspace(0, view.count, threads + 1).astype(int).tolist()
+    best = [np.inf, np.inf]
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(9):
+            began = time.perf_counter()
+            view.scores(w, out, 0, view.count)
+            between = time.perf_counter()
+            list(pool.map(lambda k: view.scores(w, out, cuts[k], cuts[k + 1]), range(threads)))
+            best = [min(best[0], between - began), min(best[1], time.perf_counter() - between)]
+    return best[0] / best[1]
+
+
+def handed_out(make: Any, X: Any, y: Any) -> float:
+    """Return the share of a fit with one thread that is work for threads."""
+    plain, spent = Threads.each, 0.0
+
+    def each(self: Threads, count: int, *rest: Any, **named: Any) -> None:
+        nonlocal spent
+        began = time.perf_counter()
+        plain(self, count, *rest, **named)
+        if count > 1 and named.get("shared_out", rest[2] if len(rest) > 2 else True):
+            spent += time.perf_counter() - began
+
+    with mock.patch.object(Threads, "each", each):
+        took = seconds(make, X, y)
+    return spent / took
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -57,9 +98,11 @@ def main() -> None:
     options = parser.parse_args()
     console, began = Console(width=100), time.perf_counter()
     cells = len(options.data.split(",")) * len(options.losses.split(","))
-    table = Table("data", "loss", "None", "1 thread", f"{options.threads} threads", "speed-up")
+    count = f"{options.threads} threads"
+    table = Table("data", "loss", "None", "1 thread", count, "speed-up", "handed out")
     for name in options.data.split(","):
         X, y = data_of(name)
+        console.print(f"{name}: {bare_gain(X, options.threads):.2f}x on bare products")
         for loss in options.losses.split(","):
             make, best = LOSSES[loss], {}
             left = began + options.seconds - time.perf_counter()
@@ -71,17 +114,11 @@ def main() -> None:
                     took = seconds(lambda jobs=jobs, make=make: make(jobs, options.C), X, y)
                     best[jobs] = min(took, best.get(jobs, np.inf))
             plain, one, two = (best[jobs] for jobs in (None, 1, options.threads))
-            table.add_row(
-                name,
-                loss,
-                f"{plain:.3f}",
-                f"{one:.3f}",
-                f"{two:.3f}",
-                f"{min(plain, one) / two:.2f}",
-            )
-            console.print(
-                f"{name} {loss} {plain:.3f} {one:.3f} {two:.3f} {min(plain, one) / two:.2f}"
-            )
+            share = handed_out(lambda make=make: make(1, options.C), X, y)
+            figures = [f"{figure:.3f}" for figure in (plain, one, two)]
+            figures += [f"{min(plain, one) / two:.2f}", f"{share:.2f}"]
+            table.add_row(name, loss, *figures)
+            console.print(" ".join([name, loss, *figures]))
     console.print(table)
 
 
