@@ -100,7 +100,8 @@ class ByColumns(ColumnNewton):
         """Sweep over the columns until the model is minimised, or a new one is worth more."""
         size = model.columns.size
         fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
-        z, move, sweeps = by_columns(model, state.penalty, wanted, state.trust * fresh)
+        budget = min(state.trust * fresh, max(fresh, state.spent))
+        z, move, sweeps = by_columns(model, state.penalty, wanted, budget)
         return z, move, float(sweeps)
 
     def _slopes(self, columns: Columns, a: Vector) -> Vector:

@@ -65,9 +65,16 @@ class ColumnState(State):
     """Where the steps on a sample are that come first, if there are any."""
     trust: float = 1.0
     """Budget of sweeps over one model, in prices of a new model."""
+    began: float = 0.0
+    """What the meter showed at the start."""
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
+
+    @property
+    def spent(self) -> float:
+        """Nanoseconds of work since the start."""
+        return float(self.problem.meter.nanoseconds - self.began)
 
     @property
     def point(self) -> Point:
@@ -118,6 +125,7 @@ class ColumnNewton(ABC):
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
+            began=problem.meter.nanoseconds,
             last=problem.last_columns if isinstance(problem, SparseProblem) else LastColumns(),
         )
         self._look(state)
@@ -139,13 +147,14 @@ class ColumnNewton(ABC):
         columns = state.columns
         assert columns is not None
         steps = 1 if columns.all else _INNER_STEPS
-        moved = False
+        moved, before = False, state.spent
         for step in range(steps):
             inside = state.v[columns.places]
             violation = float(
                 state.penalty.violations(inside, state.w[columns.places]).max(initial=0.0)
             )
-            if step and violation <= 0.3 * worst:
+            # No more than all that was done before: the policy has a say in time.
+            if step and (violation <= 0.3 * worst or state.spent > 2.0 * before):
                 break
             if not self._step(state, columns, inside, _INNER * violation):
                 break
