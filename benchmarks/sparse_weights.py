@@ -8,9 +8,10 @@ that reaches it. P* is the dual bound of widemargin at 1e-9. Converting the data
 format is not counted, nor is compiling skglm.
 
 Seconds are CPU seconds. Where the kernel stalls on huge pages (tens of milliseconds of system time
-in fits of twenty), set ``NUMPY_MADVISE_HUGEPAGE=0``. Each rival climbs its ladder in a process of its own, within forty times
-what widemargin took for the last target, and at least five seconds. Results go to
-benchmarks/results/sparse_weights.csv, cell by cell; cells that are there already are kept.
+in fits of twenty), set ``NUMPY_MADVISE_HUGEPAGE=0``. Each rival climbs its ladder in a process of
+its own, within forty times what widemargin took for the last target, and at least five seconds.
+Results go to benchmarks/results/sparse_weights.csv, cell by cell; cells that are there already are
+kept.
 ``--path`` measures a path of 100 values of C instead, ``--summary`` prints what was measured.
 """
 
