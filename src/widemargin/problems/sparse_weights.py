@@ -90,8 +90,8 @@ class SparseProblem(OfMargins, OnRows):
         """Return the problem on some examples, their costs raised to stand for all of them."""
         cost = self.cost[subset]
         cost *= self.cost.sum() / cost.sum()
-        own = {"last_columns": LastColumns(), "_at_zero": {}}
-        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost, **own)
+        rows, y = self.rows.take(subset), self.y[subset]
+        return replace(self, rows=rows, y=y, cost=cost, last_columns=LastColumns(), _at_zero={})
 
     def represents(self, subset: NDArray[np.int64]) -> bool:
         """Whether both classes are among some examples."""
