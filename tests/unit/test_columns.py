@@ -25,11 +25,13 @@ def _dense(random: np.random.Generator, dtype: type, density: float) -> np.ndarr
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("layout", ["dense", "csr", "taken", "constant"])
+@pytest.mark.parametrize("layout", ["dense", "csr", "nearly dense csr", "taken", "constant"])
 def test_columns_are_those_of_the_rows(dtype: type, layout: str) -> None:
     random = np.random.default_rng(3)
-    X = _dense(random, dtype, 1.0 if layout == "dense" else 0.3)
+    density = {"dense": 1.0, "nearly dense csr": 0.97}.get(layout, 0.3)
+    X = _dense(random, dtype, density)
     rows = Rows.of(X if layout == "dense" else sp.csr_array(X))
+    assert rows.size.dense == (density > 0.9)
     if layout == "taken":
         subset = np.sort(random.choice(50, 20, replace=False))
         rows, X = rows.take(subset), X[subset]

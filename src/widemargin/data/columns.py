@@ -138,11 +138,8 @@ def column_counts(rows: Rows) -> Places:
     counts: Places | None = rows._kept.get("column counts")
     if counts is None:
         counts = np.zeros(rows.weights, dtype=np.int64)
-        if rows.size.dense:
-            counts += rows.count
-        else:
-            for begin, end in rows.pieces():
-                rows.view.count_by_column(counts, begin, end)
+        for begin, end in rows.pieces():
+            rows.view.count_by_column(counts, begin, end)
         rows._kept["column counts"] = counts
     return counts
 
