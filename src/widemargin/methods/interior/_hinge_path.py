@@ -157,7 +157,7 @@ def advance(state: InteriorPointState) -> None:
         (alpha + length * aim.alpha) @ (s + length * aim.s)
         + (v - length * aim.alpha) @ (xi + length * aim.xi)
     ) / (2 * alpha.size)
-    target = (max(aimed, 0.0) / mu) ** 3 * mu
+    target = min(max(aimed, 0.0) / mu, 1.0) ** 3 * mu
 
     # 4) corrector; the problem is quadratic, so w is on both sides and one length serves all
     step = solve(target - alpha * s - aim.alpha * aim.s, target - v * xi + aim.alpha * aim.xi)

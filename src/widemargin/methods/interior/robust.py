@@ -221,8 +221,9 @@ class RobustInteriorPoint:
         aimed += slack * multiplier * reach[4]
         if cone is not None:
             aimed += cone.gap_after(slack, multiplier)
-        # 4) corrector
-        step, slopes, reach = solve((max(aimed, 0.0) / gap) ** 3 * mu, True)
+        # 4) corrector; where rounding makes the predictor raise μ, it stays
+        share = min(max(aimed, 0.0) / gap, 1.0)
+        step, slopes, reach = solve(share**3 * mu, True)
         slack, multiplier = self._lengths(problem, reach, _TO_BOUNDARY)
         if not (np.isfinite(step).all() and np.isfinite(slack * multiplier)):
             state.finished = True
