@@ -17,7 +17,6 @@ Vector = NDArray[np.float64]
 _LEAST_SHARE = 0.01
 """Smallest distance from either end, as a share of the interval."""
 
-
 _HALF = 0.5
 """Share of the objective at zero that the first step from there leaves, or less."""
 
