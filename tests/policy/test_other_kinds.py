@@ -35,6 +35,18 @@ def test_joint_problems_begin_with_sweeps() -> None:
     assert JOINT.first(joint(1_800, 4_000, 30, served=False), "").method == "block_dual_cd"
 
 
+def test_joint_problems_with_few_rows_have_newton_steps_in_row_space() -> None:
+    """497 x 5370 with three classes at a large C: sweeps made no progress, and nothing followed."""
+    shape = joint(500, 5_000, 3, served=False)
+    (offer,) = JOINT.offers(shape)
+    assert (offer.method, offer.in_row_space) == ("proximal_newton", True)
+    hopeless = leg("block_dual_cd", 2.0 * offer.price, 20, 1.0, 0.99)
+    decision = JOINT.next(shape, [hopeless], "")
+    assert decision is not None
+    assert decision.in_row_space
+    assert JOINT.offers(joint(5_000, 500, 3, served=False)) == []
+
+
 def test_joint_sweeps_give_way_when_newton_is_cheaper() -> None:
     shape = joint(6_000, 60, 20)
     price = shape.steps(500)

@@ -10,14 +10,16 @@ import scipy.sparse as sp
 
 from oracle import Oracle
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.registry import choice_of
+from widemargin.auto.registry import Named, choice_of, method_named
 from widemargin.data.rows import Rows
+from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
 from widemargin.methods.newton.newton import Newton
 from widemargin.methods.newton.proximal_newton import ProximalNewton
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
+from widemargin.problems.multiclass import RULES, MulticlassProblem
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.run import Status, run
 
@@ -234,6 +236,22 @@ def test_weights_in_row_space_have_the_scores_of_the_inner_point() -> None:
     wanted = np.asarray(state.factor.upper.T @ state.inner.point.w)
     off = np.abs(X @ state.point.w - wanted).max()
     assert off <= 1e-14 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("free", [False, True])
+def test_joint_problems_in_row_space_have_the_same_solution(rule: str, free: bool) -> None:
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(40, 150)), random.integers(0, 3, size=40)
+    problem = MulticlassProblem.of(TrainingSet.of(X, y, C=2.0, fit_intercept=free), rule)
+    method = method_named("proximal_newton", MulticlassProblem)
+    wanted = run(problem, Named(method), tol=1e-8)
+    found = run(problem, Named(RowSpace(method)), tol=1e-8, warm=None)
+    assert found.status is Status.CONVERGED
+    assert found.w.shape == wanted.w.shape
+    assert found.certificate.primal == pytest.approx(wanted.certificate.primal, rel=1e-7)
+    again = run(problem.rescaled(2.0), Named(RowSpace(method)), tol=1e-6, warm=found.point)
+    assert again.status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])

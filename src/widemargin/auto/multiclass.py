@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from widemargin.auto import cause
 from widemargin.auto.contest import Contest, Offer
@@ -16,7 +16,7 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prices import expected_sweeps
 from widemargin.auto.registry import method_named
-from widemargin.data.work import Size
+from widemargin.data.work import Size, factor
 from widemargin.methods.newton._multiclass_system import (
     iterative_work,
     matrix_work,
@@ -79,6 +79,17 @@ class MulticlassShape:
         """Price a sweep over all examples."""
         return MACHINE.sweep_call + self.size.block_sweep(self.stride)
 
+    @property
+    def in_row_space(self) -> MulticlassShape | None:
+        """The same problem on the factor of X Xᵀ, if examples are fewer than weights, and few."""
+        rows = self.size.rows
+        kept = rows * max(rows, self.stride) <= MACHINE.most_kept
+        if rows >= self.size.weights or rows > MACHINE.largest_factorised or not kept:
+            return None
+        intercepts = self.side - self.size.weights * self.classes
+        side = rows * self.classes + intercepts
+        return replace(self, size=Size(rows, rows, rows**2), side=side, steps_served=True)
+
     def steps(self, active: int) -> float:
         """Price the Newton steps when so many examples are not at rest.
 
@@ -109,7 +120,12 @@ class MulticlassPolicy(Contest[MulticlassShape]):
     def offers(self, shape: MulticlassShape, leg: Leg | None = None) -> list[Offer]:
         """Price the Newton steps on the examples that are not at rest."""
         active = shape.size.rows if leg is None else leg.active
-        return [Offer(STEPS, shape.steps(active), begins=False)] if shape.steps_served else []
+        found = [Offer(STEPS, shape.steps(active), begins=False)] if shape.steps_served else []
+        reduced = shape.in_row_space
+        if reduced is not None:
+            start = shape.size.row_gram() + factor(shape.size.rows)
+            found.append(Offer(STEPS, start + reduced.steps(active), True, begins=False))
+        return sorted(found, key=lambda offer: offer.price)
 
     def sweep(self, shape: MulticlassShape) -> float:
         """Price a sweep over all examples."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.blocked_rows import BlockedRows
+from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
@@ -100,6 +101,10 @@ class MulticlassProblem(OnRows):
     def stride(self) -> int:
         """Classes, and padding up to whole vector registers."""
         return int(core.padded_classes(self.classes))
+
+    def on(self, rows: Rows) -> MulticlassProblem:
+        """Return the same problem on other rows of the same examples."""
+        return replace(self, rows=rows, _kept={})
 
     def rescaled(self, factor: float) -> MulticlassProblem:
         """Return the problem with all costs multiplied: another C."""

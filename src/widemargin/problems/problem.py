@@ -55,6 +55,10 @@ class OnRows:
         """Return the same problem, calling `checkpoint` between compiled calls."""
         return replace(self, rows=self.rows.watched(checkpoint))
 
+    def on(self, rows: Rows) -> Self:
+        """Return the same problem on other rows of the same examples."""
+        return replace(self, rows=rows)
+
     @property
     def meter(self) -> Meter:
         """Counts the work done on the rows."""

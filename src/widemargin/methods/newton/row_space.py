@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.data import work
 from widemargin.data.rows import Rows, no_checkpoint
 from widemargin.linalg.cholesky import Factor, cholesky
 from widemargin.methods.base import Settings
 from widemargin.methods.newton._on_factor import OnFactor, OnFactorState
-from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
+from widemargin.problems.problem import OnRows
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -31,15 +34,18 @@ class RowSpaceState(OnFactorState):
     def point(self) -> Point:
         """The inner point, its weights as the combination of the rows with the same scores."""
         point = self.inner.point
-        coefficients = self.factor.solve_half(point.w)
         # Reading off the point must not be interrupted: `run` does it after a stop.
         rows = replace(self.problem.rows, checkpoint=no_checkpoint)
-        w = rows.combine(coefficients)
+        w = np.array([self._combined(rows, inner) for inner in np.atleast_2d(point.w)])
+        return Point(w.reshape(*point.w.shape[:-1], -1), point.b, point.alpha)
+
+    def _combined(self, rows: Rows, inner: Matrix) -> Matrix:
+        w = rows.combine(self.factor.solve_half(inner))
         # The factor is that of K with jitter, and K itself was rounded: one step of iterative
         # refinement makes the scores those of the inner point. At a large cost that is digits.
-        missing = self.factor.upper.T @ point.w - rows.scores(w)
+        missing = self.factor.upper.T @ inner - rows.scores(w)
         w += rows.combine(self.factor.solve(missing))
-        return Point(w, point.b, point.alpha)
+        return w
 
     @property
     def passes(self) -> float:
@@ -50,17 +56,15 @@ class RowSpaceState(OnFactorState):
 
 
 class RowSpace(OnFactor):
-    """Run a method for few weights on the factor of K = X Xᵀ."""
+    """Run a method for few weights on the factor of K = X Xᵀ, for one class or for all at once."""
 
-    serves: ClassVar[type[BinaryProblem]] = BinaryProblem
+    serves: ClassVar[type[OnRows]] = OnRows
 
-    def refuses(self, problem: BinaryProblem) -> str | None:
+    def refuses(self, problem: OnRows) -> str | None:
         """Never: the caller has asked the inner method about the reduced problem."""
         return None
 
-    def start(
-        self, problem: BinaryProblem, warm: Point | None, settings: Settings
-    ) -> RowSpaceState:
+    def start(self, problem: OnRows, warm: Point | None, settings: Settings) -> RowSpaceState:
         """Factorise K and start the inner method on the factor."""
         # Rows that depend on each other leave K singular; so little on the diagonal changes
         # nothing that the certificate, computed from X, would not show.
@@ -73,7 +77,8 @@ class RowSpace(OnFactor):
         rows = replace(Rows.of(lower), checkpoint=problem.rows.checkpoint, meter=problem.rows.meter)
         inner_warm = None
         if warm is not None:
-            scores = problem.rows.scores(warm.w)
-            inner_warm = Point(factor.solve_half(scores, transposed=True), warm.b, warm.alpha)
-        inner = self._method.start(replace(problem, rows=rows), inner_warm, settings)
+            scores = np.array([problem.rows.scores(w) for w in np.atleast_2d(warm.w)]).T
+            w = factor.solve_half(scores, transposed=True).T
+            inner_warm = Point(w.reshape(*warm.w.shape[:-1], -1), warm.b, warm.alpha)
+        inner = self._method.start(problem.on(rows), inner_warm, settings)
         return RowSpaceState(problem, inner, factor)
