@@ -27,6 +27,8 @@ class LabelingState(State):
     sweeps: Any
     """Compiled, with `linear`, the linear part of the dual value, and `gap`, as last seen."""
     random: np.random.Generator
+    last_gap: float = np.inf
+    """What the visits of the pass before saw."""
 
     @property
     def point(self) -> Point:

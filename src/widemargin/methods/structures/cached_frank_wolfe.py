@@ -61,9 +61,12 @@ class CachedFrankWolfe(LabelingSweeps):
         chosen = sweeps.begin(int(state.random.integers(2**63)), enough)
         self.visit(state, chosen, lambda budget: sweeps.sweep(budget, problem.threads))
         state.finished = sweeps.gap == 0.0
-        state.expected_gap = state.estimate
-        if state.expected_gap > state.settings.tol:
-            self._settle(state, enough)
+        self._settle(state, enough)
+        # Visits see gaps that they and the passes after them then close. What is left is about what
+        # the next visits will see: less than now by as much as now is less than before.
+        gap, last = float(sweeps.gap), state.last_gap
+        state.expected_gap = state.estimate * (gap / last if gap < last < np.inf else 1.0)
+        state.last_gap = gap
 
     @staticmethod
     def _settle(state: LabelingState, enough: float) -> None:
