@@ -1,10 +1,14 @@
 #include <algorithm>
 
 #include "arrays.hpp"
+#include "rows/parts.hpp"
 #include "rows/storage.hpp"
 
 namespace widemargin {
 
+void register_blocks(nb::module_& m);
+void register_threaded(nb::module_& m);
+void register_threaded_corner(nb::module_& m);
 void register_structures(nb::module_& m);
 void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_tube(nb::module_& m);
@@ -141,6 +145,14 @@ RowsHandle with_bias(const RowsHandle& handle, double bias) {
   return copy;
 }
 
+// Consecutive rows, without copying them.
+RowsHandle part(const RowsHandle& handle, std::int64_t begin, std::int64_t end) {
+  require_range(begin, end, handle.count());
+  return {std::visit([&](const auto& rows) -> AnyRows { return part_of(rows, begin, end); },
+                     handle.view),
+          handle.owners};
+}
+
 // The rows that `subset` names, without copying them.
 RowsHandle take(const RowsHandle& handle, const nb::object& subset_array) {
   const auto subset = nb::cast<IndexVector>(subset_array, false);
@@ -180,6 +192,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
                      return std::visit([](const auto& r) { return r.total_nonzeros(); }, h.view);
                    })
       .def("take", &take, nb::arg("subset"))
+      .def("part", &part, nb::arg("begin"), nb::arg("end"))
       .def("with_bias", &with_bias, nb::arg("bias"));
   m.def("dense_rows", &dense_rows, nb::arg("values"), nb::arg("bias"));
   m.def("has_repeats", &csr_has_repeats<std::int32_t>, nb::arg("indices").noconvert(),
@@ -190,6 +203,9 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
         nb::arg("width"), nb::arg("bias"));
   register_products(m, rows);
   register_losses(m);
+  register_blocks(m);
+  register_threaded(m);
+  register_threaded_corner(m);
   register_binary(m);
   register_sweeps(m);
   register_pairs(m);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
+#include "blocks.hpp"
 #include "kernels/compensated.hpp"
 #include "kernels/gram.hpp"
 
@@ -182,6 +183,26 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           },
           nb::arg("curvature"), nb::arg("constant"), nb::arg("matrix").noconvert(),
           nb::arg("begin"), nb::arg("end"))
+      .def(
+          "gram_by_blas",
+          [](const RowsHandle& handle, Vector curvature, bool constant, MutableMatrix matrix,
+             std::int64_t begin, const nb::capsule& syrk, std::int64_t lines, std::int64_t most) {
+            const std::int64_t side = handle.weights() + (constant ? 1 : 0);
+            require_length(curvature, handle.count(), "curvature");
+            require_shape(matrix, side, side, "matrix");
+            require_range(begin, handle.count(), handle.count());
+            const Syrk function = syrk_of(syrk);
+            nb::gil_scoped_release release;
+            std::vector<double> packed(static_cast<std::size_t>(lines * side));
+            return std::visit(
+                [&](const auto& r) {
+                  return gram_by_blas(r, curvature.data(), constant, side, matrix.data(), begin,
+                                      function, lines, most, packed.data());
+                },
+                handle.view);
+          },
+          nb::arg("curvature"), nb::arg("constant"), nb::arg("matrix").noconvert(),
+          nb::arg("begin"), nb::arg("syrk"), nb::arg("lines"), nb::arg("most"))
       .def(
           "pack_rows",
           [](const RowsHandle& handle, Vector curvature, bool constant, MutableMatrix out,

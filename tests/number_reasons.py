@@ -90,8 +90,10 @@ REASONS: dict[str, dict[str, str]] = {
     "data/blocks.py": {
         **dict.fromkeys(("DENSE_VALUES", "SPARSE_VALUES", "HEAD"), "how rows are cut: the bits"),
         **dict.fromkeys(("FEWEST_ROWS", "MOST_ROWS"), "of results depend on it"),
-        **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS"), "the same"),
+        **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS", "FEW_ROWS"), "the same"),
+        **dict.fromkeys(("SUMS", "MOST_VALUES"), "the same"),
     },
+    "data/block_work.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/block_file.py": {"VERSION": "of a format"},
     "data/parquet_tables.py": {"_TILE_ROWS": "a buffer"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
@@ -101,7 +103,6 @@ REASONS: dict[str, dict[str, str]] = {
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},
     "problems/sequence.py": {"_COLUMNS": "numbers in a line of cache"},
-    "problems/threaded.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",
         "_FAR": "a ratio of lengths from which digits are lost",

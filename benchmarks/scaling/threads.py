@@ -16,7 +16,9 @@ little there, and no fit can gain more.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest import mock
@@ -27,8 +29,14 @@ from rich.table import Table
 
 from benchmarks import problems
 from widemargin import LinearSVC, LogisticRegression
-from widemargin.data.block_work import Threads
+from widemargin.data import block_work, blocks
+from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.rows import Rows, as_rows_array
+from widemargin.instruction_sets import core
+from widemargin.problems import threaded
+
+COMPILED = (block_work, blocks, threaded)
+"""Modules that call compiled code which shares out work."""
 
 LOSSES = {
     "hinge": lambda jobs, C: LinearSVC("hinge", C=C, solver="proximal_newton", n_jobs=jobs),
@@ -70,20 +78,72 @@ def bare_gain(X: Any, threads: int) -> float:
     return best[0] / best[1]
 
 
+class HandedOut:
+    """Adds up the CPU seconds of the calls that share work out among threads."""
+
+    def __init__(self) -> None:
+        self.seconds, self._depth = 0.0, 0
+
+    def timed(self, call: Any, shares: Any) -> Any:
+        """Wrap a call; `shares` tells from its arguments whether there is work for two threads."""
+
+        def wrapped(*given: Any, **named: Any) -> Any:
+            began, self._depth = time.thread_time(), self._depth + 1
+            try:
+                return call(*given, **named)
+            finally:
+                self._depth -= 1
+                if self._depth == 0 and shares(*given, **named):
+                    self.seconds += time.thread_time() - began
+
+        return wrapped
+
+    def patches(self) -> list[Any]:
+        """Return what is to be replaced while a fit is measured."""
+
+        def of_blocks(first: int, last: int, *rest: Any) -> bool:
+            return last - first > 1
+
+        def of_vectors(*given: Any) -> bool:
+            return any(isinstance(x, np.ndarray) and x.size > CHUNK for x in given)
+
+        def of_pieces(threads: Any, count: int, *rest: Any, **named: Any) -> bool:
+            told = named.get("shared_out", rest[2] if len(rest) > 2 else True)
+            return count > 1 and bool(told)
+
+        def kind(make: Any, shares: Any) -> Any:
+            return lambda *given: _Timed(make(*given), self, shares)
+
+        compiled = types.SimpleNamespace(**{name: getattr(core, name) for name in dir(core)})
+        compiled.BlockRows = kind(core.BlockRows, of_blocks)
+        compiled.LossThreads = kind(core.LossThreads, of_vectors)
+        compiled.CornerThreads = kind(core.CornerThreads, of_vectors)
+        compiled.dot = self.timed(core.dot, of_vectors)
+        compiled.count_nonzero = self.timed(core.count_nonzero, of_vectors)
+        each = mock.patch.object(Threads, "each", self.timed(Threads.each, of_pieces))
+        return [each, *(mock.patch.object(module, "core", compiled) for module in COMPILED)]
+
+
+class _Timed:
+    """An object of the compiled core whose calls are timed."""
+
+    def __init__(self, inner: Any, clock: HandedOut, shares: Any) -> None:
+        self._inner, self._clock, self._shares = inner, clock, shares
+
+    def __getattr__(self, name: str) -> Any:
+        return self._clock.timed(getattr(self._inner, name), self._shares)
+
+
 def handed_out(make: Any, X: Any, y: Any) -> float:
-    """Return the share of a fit with one thread that is work for threads."""
-    plain, spent = Threads.each, 0.0
-
-    def each(self: Threads, count: int, *rest: Any, **named: Any) -> None:
-        nonlocal spent
-        began = time.perf_counter()
-        plain(self, count, *rest, **named)
-        if count > 1 and named.get("shared_out", rest[2] if len(rest) > 2 else True):
-            spent += time.perf_counter() - began
-
-    with mock.patch.object(Threads, "each", each):
-        took = seconds(make, X, y)
-    return spent / took
+    """Return the share of a fit's CPU seconds with one thread that is work for threads."""
+    clock = HandedOut()
+    with contextlib.ExitStack() as replaced:
+        for patch in clock.patches():
+            replaced.enter_context(patch)
+        began = time.thread_time()
+        make().fit(X, y)
+        took = time.thread_time() - began
+    return clock.seconds / took
 
 
 def main() -> None:

@@ -118,19 +118,22 @@ double best_intercept_of(double b, Sums&& sums, double unit = 1.0) {
 }
 
 template <class Loss>
-double best_smooth_intercept(const Examples& data, const double* scores, double b) {
+SlopeSums intercept_slopes(const Examples& data, const double* scores, double b) {
   const auto [y, cost, count] = data;
-  return best_intercept_of(b, [&, y = y, cost = cost, count = count](double at) {
-    SlopeSums sums;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double m = y[i] * (scores[i] + at);
-      const double alpha = Loss::alpha_at(m, cost[i]);
-      sums.first -= alpha * y[i];
-      sums.scale += alpha;
-      sums.second += Loss::curvature_at(m, cost[i]);
-    }
-    return sums;
-  });
+  SlopeSums sums;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double m = y[i] * (scores[i] + b);
+    const double alpha = Loss::alpha_at(m, cost[i]);
+    sums.first -= alpha * y[i];
+    sums.scale += alpha;
+    sums.second += Loss::curvature_at(m, cost[i]);
+  }
+  return sums;
+}
+
+template <class Loss>
+double best_smooth_intercept(const Examples& data, const double* scores, double b) {
+  return best_intercept_of(b, [&](double at) { return intercept_slopes<Loss>(data, scores, at); });
 }
 
 // argmin over b of the losses' sum, near b if there are several.

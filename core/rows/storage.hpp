@@ -23,11 +23,10 @@ bool has_repeats(const Index* indices, const Index* pointers, std::int64_t count
 }
 
 // Whether every row that stores all columns stores them in order: it can then be read without its
-// indices. Where fewer than half of all entries are stored, there are too few to look for: false.
+// indices. Said of the same row, whatever others there are: its products must not depend on them.
 template <class Index>
 bool whole_rows_in_order(const Index* indices, const Index* pointers, std::int64_t count,
                          std::int64_t width) {
-  if (2 * static_cast<std::int64_t>(pointers[count] - pointers[0]) < count * width) return false;
   for (std::int64_t i = 0; i < count; ++i) {
     if (static_cast<std::int64_t>(pointers[i + 1] - pointers[i]) != width) continue;
     const Index* at = indices + pointers[i];

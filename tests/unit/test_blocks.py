@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data import blocks
 from widemargin.data.block_work import Threads, Tree
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.blocks import cuts_of, rows_of_block
+from widemargin.data.memory_rows import MemoryRows, rows_in_blocks
 from widemargin.data.rows import Rows
 from widemargin.problems import threaded
 from widemargin.problems.losses import LOSSES, Line
@@ -85,7 +90,7 @@ def test_every_product_is_that_of_the_whole(layout: str, constant: float, subset
     def prepared(threads: int | None) -> Rows:
         rows = Rows.of(matrix(layout))
         rows = rows.with_constant(constant) if constant else rows
-        rows = rows if threads is None else BlockedRows.in_memory(rows, Threads(threads))
+        rows = rows if threads is None else rows_in_blocks(rows, Threads(threads))
         places = np.flatnonzero(np.arange(COUNT) % 3 == 1)
         return rows.take(places).take(np.arange(5, places.size)) if subset else rows
 
@@ -96,6 +101,37 @@ def test_every_product_is_that_of_the_whole(layout: str, constant: float, subset
     for threads in (2, 3, 8):
         for name, numbers in results(prepared(threads)).items():
             np.testing.assert_array_equal(numbers, one[name], err_msg=f"{name}, {threads} threads")
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("subset", [False, True])
+@pytest.mark.parametrize("layout", ["float64", "float32", "csr"])
+def test_one_compiled_call_has_the_bits_of_block_by_block(
+    layout: str, subset: bool, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks on a disk or a cluster are worked on one by one; calls may be cut short."""
+    X = matrix(layout)
+    if wide:  # Gram matrices by BLAS
+        X = np.tile(X.toarray() if layout == "csr" else X, (1, 20))
+    rows = rows_in_blocks(Rows.of(X), Threads(3))
+    assert isinstance(rows, MemoryRows)
+    if subset:
+        rows = rows.take(np.flatnonzero(np.arange(COUNT) % 3 == 1))
+    held = {name: getattr(rows, name) for name in ("view", "blocks", "dimensions", "_whole")}
+    expected = results(BlockedRows(**held))
+    monkeypatch.setattr("widemargin.data.memory_rows.MACHINE", _ShortCalls())
+    for again in (False, True):
+        if again:
+            monkeypatch.undo()
+        for name, numbers in results(rows.watched(rows.checkpoint)).items():
+            np.testing.assert_array_equal(numbers, expected[name], err_msg=name)
+
+
+class _ShortCalls:
+    """No call works on more than a few blocks."""
+
+    call = 500.0
+    blas_side, blas_density, blas_rows = MACHINE.blas_side, MACHINE.blas_density, MACHINE.blas_rows
 
 
 @pytest.mark.parametrize("name", ["hinge", "squared_hinge", "logistic"])
@@ -198,3 +234,43 @@ def test_a_checkpoint_ends_the_work() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Threads(2).each(1000, lambda place: None, checkpoint)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_compiled_threads_after_a_fork() -> None:
+    """A child process has none of its parent's threads: it starts its own, and joins no others."""
+    threads, numbers = Threads(3), np.arange(1e5)
+    expected = threads.dot(numbers, numbers)
+    child = os.fork()
+    if child == 0:
+        same = threads.dot(numbers, numbers) == expected
+        del threads
+        os._exit(0 if same else 1)
+    for _ in range(200):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert threads.dot(numbers, numbers) == expected
+
+
+def test_compiled_threads_that_are_in_use_do_not_wait() -> None:
+    """A second caller works alone, with the same result."""
+    threads, numbers = Threads(2), np.arange(3e5)
+    expected, found = threads.dot(numbers, numbers), []
+    callers = [
+        threading.Thread(
+            target=lambda: found.extend(threads.dot(numbers, numbers) for _ in range(50))
+        )
+        for _ in range(4)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert found == [expected] * 200

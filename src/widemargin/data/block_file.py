@@ -27,7 +27,7 @@ from widemargin.data.blocks import HEAD, rows_of_block, sliced
 from widemargin.data.errors import DataFormatError
 from widemargin.data.rows import Rows, as_rows_array
 
-VERSION = 1
+VERSION = 2
 """Of the layout of the folder."""
 
 Chunk = tuple[Any, Any, Any]

@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.rows import Rows, no_checkpoint
+from widemargin.instruction_sets import core
 
 Places = NDArray[np.int64]
+
+CHUNK = 2**13
+"""Examples of a chunk of a vector over them: 64 kB, some ten microseconds of work."""
 
 Task: TypeAlias = Callable[..., tuple[Any, Any]]
 """Work on one block: of its rows, arguments over the examples, and arguments that all blocks share.
@@ -44,7 +48,8 @@ class Tree:
     """Adds up numbered values in one order, whichever order they come in.
 
     The tree is binary and over the numbers: 2k and 2k + 1 are added first. Values that have no
-    neighbour yet wait, so that about log₂ of all of them are kept.
+    neighbour yet wait, so that about log₂ of all of them are kept. None is nothing to add, but has
+    its place. core/threads/sum_tree.hpp has the same order.
 
     Parameters
     ----------
@@ -74,8 +79,13 @@ class Tree:
                     self._nodes[level, place] = value
                     return
                 other = self._nodes.pop((level, place ^ 1))
-            value = self._merge(other, value) if place & 1 else self._merge(value, other)
+            value = self._joined(other, value) if place & 1 else self._joined(value, other)
             level, place = level + 1, place >> 1
+
+    def _joined(self, left: Any, right: Any) -> Any:
+        if left is None or right is None:
+            return right if left is None else left
+        return self._merge(left, right)
 
     def join(self, branches: list[tuple[int, int, Any]]) -> None:
         """Add the branches of another tree, which stay as they are."""
@@ -92,7 +102,7 @@ class Tree:
         branches = [value for _, _, value in self.branches()]
         total = branches.pop() if branches else None
         while branches:
-            total = self._merge(branches.pop(), total)
+            total = self._joined(branches.pop(), total)
         return total
 
 
@@ -102,6 +112,22 @@ class Threads:
     def __init__(self, count: int = 1) -> None:
         self.count = max(1, count)
         self._pool: ThreadPoolExecutor | None = None
+        self._compiled: core.Pool | None = None
+
+    @property
+    def pool(self) -> core.Pool:
+        """Threads of compiled code: one call for all the pieces of work."""
+        if self._compiled is None:
+            self._compiled = core.Pool(self.count)
+        return self._compiled
+
+    def count_nonzero(self, numbers: NDArray[np.float64]) -> int:
+        """Return how many entries of a vector over the examples are not zero."""
+        return core.count_nonzero(self.pool, numbers, CHUNK)
+
+    def dot(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+        """Return the inner product of vectors over the examples."""
+        return core.dot(self.pool, left, right, CHUNK)
 
     def each(
         self,
@@ -197,8 +223,7 @@ class Work:
                 if self.numbers is None:
                     self.numbers = np.empty((int(self._cuts[-1]), *numbers.shape[1:]))
             self.numbers[begin:end] = numbers
-        if total is not None:
-            self.tree.add(self._first + place, total)
+        self.tree.add(self._first + place, total)
 
 
 def slices(over: tuple[Any, ...], begin: int, end: int) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.blas_gram import add_gram_by_blas
 from widemargin.data.block_work import Threads, added
-from widemargin.data.blocks import Blocks, LocalBlocks
-from widemargin.data.rows import COMPENSATED, Rows
+from widemargin.data.blocks import Blocks
+from widemargin.data.rows import COMPENSATED, Rows, no_checkpoint
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core
 
@@ -43,26 +44,6 @@ class BlockedRows(Rows):
     dimensions: Size = Size(0, 0, 0)  # noqa: RUF009 - frozen
 
     @classmethod
-    def in_memory(cls, rows: Rows, threads: Threads) -> Rows:
-        """Cut rows into blocks; return them as they are if that makes a single one."""
-        if rows.array is None or rows._taken_from is not None:
-            return rows
-        blocks = LocalBlocks.of(rows.array, threads, rows._constant)
-        if blocks.cuts.size <= 2:
-            return rows
-        return cls(
-            rows.view,
-            rows.checkpoint,
-            rows.meter,
-            rows.shift,
-            rows.longest,
-            rows._constant,
-            array=rows.array,
-            blocks=blocks,
-            dimensions=rows.size,
-        )
-
-    @classmethod
     def kept_elsewhere(
         cls, blocks: Blocks, size: Size, longest: int, shift: Any = None
     ) -> BlockedRows:
@@ -74,6 +55,13 @@ class BlockedRows(Rows):
         """Threads for vectors over the examples."""
         threads: Threads = self.blocks.threads
         return threads
+
+    def _nonzeros(self, numbers: Vector) -> int:
+        return self.threads.count_nonzero(numbers)
+
+    def dot(self, left: Vector, right: Vector) -> float:
+        """Return the inner product of vectors over the examples."""
+        return self.threads.dot(left, right)
 
     @property
     def largest_sample(self) -> int:
@@ -113,8 +101,11 @@ class BlockedRows(Rows):
         """Mean of the squared norms of the rows."""
         total = self._kept.get("total")
         if total is None:
-            total = self._kept["total"] = np.array(self._sum(_squared_norms))
+            total = self._kept["total"] = self._squares()
         return float(total) / max(1, self.count)
+
+    def _squares(self) -> float:
+        return float(self._sum(_squared_norms))
 
     def is_finite(self) -> bool:
         """Whether every value is finite and no row's squared norm overflows."""
@@ -142,24 +133,26 @@ class BlockedRows(Rows):
         return self._taken(subset, self.blocks.take(subset, copied=False))
 
     def _taken(self, subset: NDArray[np.int64], blocks: Blocks) -> BlockedRows:
-        whole, source = None, None
+        view, source = None, None
         if self.view is not None:
             whole, places = self.view, subset
             if self._taken_from is not None:
                 whole, taken = self._taken_from
                 places = taken[subset]
-            source = (whole, places)
-        values = round(self.dimensions.mean * subset.size)
-        return replace(
-            self,
-            view=None if source is None else source[0].take(source[1]),
-            blocks=blocks,
-            dimensions=Size(subset.size, self.weights, values),
-            _kept={},
-            _taken_from=source,
-            _whole=self._whole or self,
-            _known=None,
-        )
+            view, source = blocks.view, (whole, places)
+        changed: dict[str, Any] = {
+            "view": view,
+            "blocks": blocks,
+            "dimensions": Size(
+                subset.size, self.weights, round(self.dimensions.mean * subset.size)
+            ),
+            "_kept": {},
+            "_taken_from": source,
+            "_whole": self._whole or self,
+            "_known": None,
+        }
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        return _kind_of(blocks)(**{**kept, **changed})
 
     def scores(self, w: Vector) -> Vector:
         """Return x_i · w for every row."""
@@ -197,7 +190,7 @@ class BlockedRows(Rows):
     ) -> tuple[Vector, Vector]:
         """Return Σ coefficients_i x_i as the sum of two vectors."""
         self.meter.add(self.size.product(COMPENSATED))
-        pair = self.run(_compensated_pair, (coefficients, signs), (), _added_pairs)[1]
+        pair = self.run(_compensated_pair, (coefficients, signs), (), added_pairs)[1]
         return pair[0], pair[1]
 
     def curvature_product(
@@ -240,7 +233,7 @@ class BlockedRows(Rows):
 
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
         """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
-        self.meter.add(self.size.gram(int(np.count_nonzero(curvature))))
+        self.meter.add(self.size.gram(self.nonzeros(curvature)))
         side = self.weights + int(constant)
         matrix = self._sum(_gram, (curvature,), (constant,))
         matrix = np.zeros((side, side)) if matrix is None else matrix
@@ -275,6 +268,13 @@ class BlockedRows(Rows):
     def _sums(self, task: Any, over: Arguments = (), shared: Arguments = ()) -> Vector:
         total = self._sum(task, over, shared)
         return np.zeros(self.weights) if total is None else total
+
+
+def _kind_of(blocks: Blocks) -> type[BlockedRows]:
+    """Return how rows in these blocks are worked on."""
+    from widemargin.data.memory_rows import MemoryRows
+
+    return BlockedRows if blocks.compiled is None else MemoryRows
 
 
 def numbers_for_examples(task: Any) -> Any:
@@ -361,10 +361,19 @@ def _curvature_diagonal(rows: Rows, over: Arguments, shared: Arguments) -> tuple
 
 
 def _gram(rows: Rows, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
-    return None, rows.gram_triangle(*over, *shared) if over[0].any() else None
+    (curvature,), (constant,) = over, shared
+    if not curvature.any():
+        return None, None
+    side = rows.weights + int(constant)
+    matrix = np.zeros((side, side))
+    if rows.size.gram_by_blas(side):
+        add_gram_by_blas(rows.view, curvature, constant, matrix, no_checkpoint)
+    else:
+        rows.view.gram(curvature, constant, matrix, 0, rows.count)
+    return None, matrix
 
 
-def _added_pairs(left: Any, right: Any) -> Any:
+def added_pairs(left: Any, right: Any) -> Any:
     """Return the sum of two numbers that are sums of two each, nothing of it lost but the tail."""
     total = left[0] + right[0]
     moved = total - left[0]

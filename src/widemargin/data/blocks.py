@@ -7,7 +7,6 @@ kept.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.block_work import Places, Task, Threads, Work
 from widemargin.data.rows import Rows, no_checkpoint
+from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 
@@ -29,6 +29,13 @@ FEWEST_ROWS, MOST_ROWS = 2**10, 2**16
 
 WIDEST_MATRIX, MATRIX_ROWS = 2000, 2**7
 """Weights up to which matrices of them are formed, and rows that cost as much as adding one up."""
+
+SUMS, MOST_VALUES = 4, 2**20
+"""Values of a sparse block per weight, so that products are most of the work and not the sums of
+all weights that are added up once per block, and values beyond which that does not matter."""
+
+FEW_ROWS = 2**9
+"""Of a block of rows that were taken and are no more than a block: that threads share them."""
 
 HEAD = 2**12
 """Rows at the beginning that tell how many values a row has."""
@@ -44,6 +51,7 @@ def rows_of_block(X: Any) -> int:
         share = X.shape[1] / max(1.0, mean)
         if X.shape[1] <= WIDEST_MATRIX:
             values = max(values, int(mean * MATRIX_ROWS * share**2))
+        values = max(values, min(SUMS * X.shape[1], MOST_VALUES))
     else:
         mean, values = float(X.shape[1]), DENSE_VALUES
     rows = max(1, int(values / max(1.0, mean)))
@@ -60,6 +68,14 @@ class Blocks(Protocol):
     @property
     def threads(self) -> Threads:
         """Threads for what is done here."""
+
+    @property
+    def view(self) -> Any:
+        """A compiled view of all rows, where there is one, or None."""
+
+    @property
+    def compiled(self) -> Any:
+        """The same rows for compiled calls on many blocks, or None."""
 
     def run(
         self,
@@ -120,6 +136,10 @@ class LocalBlocks:
         In memory, what the blocks were cut from: the matrix, the constant feature, the rows taken.
     pick : callable, optional
         Copies some rows of a block, where that can be done without loading all of it.
+    view : compiled row view, or None
+        All rows, where one view has them.
+    compiled : core.BlockRows, or None
+        The same rows in blocks, for calls that work on many of them.
     """
 
     cuts: Places
@@ -129,24 +149,44 @@ class LocalBlocks:
     room: int = 0
     source: tuple[Any, float, Places | None] | None = None
     pick: Callable[[int, Places], Rows] | None = None
+    view: Any = None
+    compiled: Any = None
+    whole: Any = None
+
+    @property
+    def _whole(self) -> Any:
+        """The view that rows were taken from; a view of taken ones has no `take`."""
+        return self.view if self.whole is None else self.whole
 
     @classmethod
-    def of(cls, X: Any, threads: Threads, constant: float = 0.0) -> LocalBlocks:
-        """Cut a matrix in memory, without copying it."""
+    def of(cls, X: Any, threads: Threads, view: Any, constant: float = 0.0) -> LocalBlocks:
+        """Cut a matrix in memory, without copying it; `view` has its rows, and the constant."""
         cuts = cuts_of(X.shape[0], rows_of_block(X))
-        blocks = [Rows.of(sliced(X, int(b), int(e))) for b, e in itertools.pairwise(cuts)]
-        if constant:
-            blocks = [rows.with_constant(constant) for rows in blocks]
-        return cls(cuts, blocks.__getitem__, threads, source=(X, constant, None))
+        return cls._viewed(view, cuts, threads, (X, constant, None))
 
     @classmethod
-    def of_one(cls, arrays: list[Any], constant: float, threads: Threads) -> LocalBlocks:
-        """Make a single block of matrices, or none."""
+    def _viewed(cls, view: Any, cuts: Places, threads: Threads, source: Any) -> LocalBlocks:
+        """Cut a view of rows in memory."""
+
+        def load(place: int) -> Rows:
+            return Rows(view.part(int(cuts[place]), int(cuts[place + 1])), _constant=source[1])
+
+        compiled = core.BlockRows(view, cuts, threads.pool)
+        return cls(cuts, load, threads, source=source, view=view, compiled=compiled)
+
+    @classmethod
+    def of_few(cls, arrays: list[Any], constant: float, threads: Threads) -> LocalBlocks:
+        """Copy matrices that have no more rows than a block, and cut them into smaller ones."""
         if not arrays:
             return cls(np.zeros(1, dtype=np.int64), lambda _: Rows.of(np.empty((0, 0))), threads)
-        rows = Rows.of(joined(arrays))
+        X = joined(arrays)
+        rows = Rows.of(X)
         rows = rows.with_constant(constant) if constant else rows
-        return cls(np.array([0, rows.count]), lambda _: rows, threads)
+        length = FEW_ROWS
+        if sp.issparse(X):
+            length = max(length, SUMS * X.shape[1] * max(1, X.shape[0]) // max(1, X.nnz))
+        cuts = cuts_of(rows.count, 1 << (length - 1).bit_length())
+        return cls._viewed(rows.view, cuts, threads, (X, constant, None))
 
     def run(
         self,
@@ -177,13 +217,16 @@ class LocalBlocks:
         load = self.load
         if subset.size <= self.cuts[:2][-1]:
             return self._few(subset, parts, own, checkpoint)
+        if self.source is not None:
+            X, constant, places = self.source
+            places = subset if places is None else places[subset]
+            view = self._whole.take(places)
+            return replace(
+                self._viewed(view, cuts, self.threads, (X, constant, places)), whole=self._whole
+            )
         if self.in_memory:
             views = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
-            source = self.source
-            if source is not None:
-                places = subset if source[2] is None else source[2][subset]
-                source = source[0], source[1], places
-            return replace(self, cuts=cuts, load=views.__getitem__, source=source)
+            return replace(self, cuts=cuts, load=views.__getitem__, view=None, compiled=None)
         if subset.size > self.room or not copied:
             taken = replace(self, pick=None)
             return replace(taken, cuts=cuts, load=lambda k: load(int(parts[k])).take(own[k]))
@@ -206,13 +249,14 @@ class LocalBlocks:
         if self.source is not None:
             X, constant, taken = self.source
             places = subset if taken is None else taken[subset]
-            return self.of_one([X[places]] if places.size else [], constant, self.threads)
+            copy = X[places] if places.size else sliced(X, 0, 0)
+            return self.of_few([copy], constant, self.threads)
         copies = []
         for part, held in zip(parts, own, strict=True):
             copies.append(self._copied(int(part), held))
             checkpoint()
         constant = copies[0].constant if copies else 0.0
-        return self.of_one([rows.array for rows in copies], constant, self.threads)
+        return self.of_few([rows.array for rows in copies], constant, self.threads)
 
     def _copied(self, place: int, subset: Places) -> Rows:
         return self.load(place).copied(subset) if self.pick is None else self.pick(place, subset)
@@ -225,10 +269,15 @@ class LocalBlocks:
     def with_constant(self, value: float) -> LocalBlocks:
         """Append a constant feature to every row."""
         load = self.load
+        if self.source is not None:
+            X, _, places = self.source
+            changed = self._viewed(
+                self.view.with_bias(value), self.cuts, self.threads, (X, value, places)
+            )
+            return replace(changed, whole=self._whole.with_bias(value))
         if self.in_memory:
             blocks = [load(place).with_constant(value) for place in range(self.cuts.size - 1)]
-            source = None if self.source is None else (self.source[0], value, self.source[2])
-            return replace(self, load=blocks.__getitem__, source=source)
+            return replace(self, load=blocks.__getitem__, view=None, compiled=None)
         pick = self.pick
         return replace(
             self,

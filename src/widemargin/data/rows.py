@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.blas_gram import add_gram_by_blas
 from widemargin.data.layout import as_rows_array as as_rows_array
+from widemargin.data.over_examples import OverExamples
 from widemargin.data.work import Meter, Size
 from widemargin.instruction_sets import core
 
@@ -28,7 +29,7 @@ def no_checkpoint() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(OverExamples):
     """The examples as rows, read in place.
 
     Attributes
@@ -365,31 +366,17 @@ class Rows:
         return matrix
 
     def gram_triangle(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
-        """Return the lower triangle of the same, half of it on the diagonal."""
+        """Return one triangle of the same, half of it on the diagonal."""
         side = self.weights + int(constant)
         matrix = np.zeros((side, side))
-        used = int(np.count_nonzero(curvature))
+        used = self.nonzeros(curvature)
         if self.size.gram_by_blas(side):
-            self._gram_by_blas(curvature, constant, matrix)
+            add_gram_by_blas(self.view, curvature, constant, matrix, self.checkpoint)
         else:
             for begin, end in self.pieces(self.size.gram(used)):
                 self.view.gram(curvature, constant, matrix, begin, end)
         self.meter.add(self.size.gram(used))
         return matrix
-
-    def _gram_by_blas(self, curvature: Vector, constant: bool, matrix: NDArray[np.float64]) -> None:
-        """Add the products of blocks of rows to the lower triangle, half of them on the diagonal.
-
-        The rows are scaled by √h_i and laid side by side, dense; what is left is a product that
-        BLAS has a kernel for on every processor.
-        """
-        block, done = np.empty((MACHINE.blas_rows, len(matrix))), 0
-        while done < self.count:
-            filled, done = self.view.pack_rows(curvature, constant, block, done)
-            if filled > 0:
-                dsyrk(1.0, block[:filled].T, beta=1.0, c=matrix.T, overwrite_c=1)
-            self.checkpoint()
-        np.einsum("ii->i", matrix)[:] *= 0.5
 
     def row_gram(self) -> NDArray[np.float64]:
         """Return the matrix of all x_i · x_j."""

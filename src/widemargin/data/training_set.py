@@ -16,11 +16,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.block_work import Threads
-from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.centring import given_intercepts, own_intercepts, with_intercept
 from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.labels import encode_labels, places, plain
+from widemargin.data.memory_rows import rows_in_blocks
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -145,7 +145,7 @@ class TrainingSet:
         copied = sp.issparse(self.X) and not sp.issparse(rows.array)
         if copied and not rows.elsewhere and rows._taken_from is None:
             rows = with_intercept(self.X, Rows.of(self.X), self.free_intercept, self.scaling)
-        return replace(self, rows=BlockedRows.in_memory(rows, Threads(threads)))
+        return replace(self, rows=rows_in_blocks(rows, Threads(threads)))
 
     @property
     def present(self) -> NDArray[np.intp]:
@@ -187,7 +187,10 @@ class TrainingSet:
 
     def signs(self, positive: int) -> Vector:
         """Return the one-vs-rest labels of a class, +1 and −1."""
-        return np.where(self.codes == positive, 1.0, -1.0)
+        signs = (self.codes == positive).astype(np.float64)
+        signs *= 2.0  # in place, several times as fast as choosing between two numbers
+        signs -= 1.0
+        return signs
 
     def costs_of(self, subset: NDArray[np.int64]) -> Vector:
         """Return the costs of some examples alone; "balanced" is then taken over these."""

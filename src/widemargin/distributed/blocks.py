@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class DaskBlocks:
     cuts: Places
     threads: Threads
     constant: float = 0.0
+    view: ClassVar[None] = None
+    compiled: ClassVar[None] = None
 
     @property
     def largest_sample(self) -> int:
@@ -135,7 +137,7 @@ class DaskBlocks:
                 return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
             waited_for(partitions, checkpoint)
             arrays = self.client.gather(partitions)
-        return LocalBlocks.of_one(arrays, self.constant, self.threads)
+        return LocalBlocks.of_few(arrays, self.constant, self.threads)
 
     def with_constant(self, value: float) -> DaskBlocks:
         """Append a constant feature to every row."""

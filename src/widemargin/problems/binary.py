@@ -13,7 +13,7 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
 from widemargin.problems.linear import LinearProblem
 from widemargin.problems.losses import Loss
-from widemargin.problems.threaded import ThreadedCorner, ThreadedLoss
+from widemargin.problems.threaded import ThreadedLoss, threaded_corner
 
 Vector = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class BinaryProblem(LinearProblem):
         """The compiled kernels of the rounded hinge; where rows are in blocks, on threads."""
         if not self.rows.blocked:
             return self.core
-        return ThreadedCorner(self.y, self.cost, self.loss, self.rows.threads)
+        return threaded_corner(self.y, self.cost, self.rows.threads)
 
     def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> Any:
         """Return sweeps of coordinate descent, which work on α and w in place."""

@@ -103,7 +103,7 @@ class LinearProblem(OfMargins, OnRows):
 
     def residual(self, alpha: Vector) -> float:
         """Return Σ α_i y_i, which a free intercept wants to be zero."""
-        return float(alpha @ self.y)
+        return self.rows.dot(alpha, self.y)
 
     @property
     def linear_intercept(self) -> float:

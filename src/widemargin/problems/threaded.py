@@ -8,20 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.block_work import Threads, Tree
+from widemargin.data.block_work import CHUNK, Threads, Tree
 from widemargin.instruction_sets import core
-from widemargin.problems.losses import DualSums, Line, Loss, LossSums
+from widemargin.problems.losses import CompiledLoss, DualSums, Line, Loss, LossSums
 from widemargin.problems.rounding import UNIT
 
 Vector = NDArray[np.float64]
-
-CHUNK = 2**15
-"""Examples of a chunk: long enough that calling a compiled loop costs nothing beside it."""
 
 
 def chunks_of(count: int, width: int = 1) -> list[slice]:
@@ -59,11 +57,12 @@ class ThreadedLoss(Loss):
     inner: Loss
     threads: Threads
 
-    @classmethod
-    def of(cls, inner: Loss, threads: Threads) -> ThreadedLoss:
+    @staticmethod
+    def of(inner: Loss, threads: Threads) -> ThreadedLoss:
         """Share out the work of a loss."""
+        kind = CompiledThreadedLoss if type(inner) is CompiledLoss else ThreadedLoss
         traits = {field.name: getattr(inner, field.name) for field in fields(Loss)}
-        return cls(**traits, inner=inner, threads=threads)
+        return kind(**traits, inner=inner, threads=threads)
 
     @property
     def compiled(self) -> bool:  # type: ignore[override]
@@ -110,10 +109,7 @@ class ThreadedLoss(Loss):
         for place, sums in enumerate(parts):
             tree.add(place, (sums.value, sums.size, sums.linear, sums.squares))
         value, size, linear, squares = tree.total()
-        # Each chunk's residual was rounded once more than in one sum over all.
-        rounded = 4.0 * UNIT * math.fsum(abs(sums.residual) for sums in parts)
-        residual = math.fsum(sums.residual for sums in parts)
-        residual += math.copysign(rounded, residual)
+        residual = _rounded_residual([sums.residual for sums in parts])
         return DualSums(value, size, linear, squares, residual)
 
     def intercept_reach(self, up: float, down: float) -> float:
@@ -205,96 +201,71 @@ class ThreadedLoss(Loss):
         return float(np.fmax.reduce(shares))
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledThreadedLoss(ThreadedLoss):
+    """The same for a loss whose formulas are in core/losses: one call for all chunks."""
+
+    @cached_property
+    def _shared(self) -> core.LossThreads:
+        return core.LossThreads(self.name, self.threads.pool, CHUNK)
+
+    def total(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:
+        """Return Σ c_i ℓ(y_i (scores_i + b))."""
+        return self._shared.total(y, cost, scores, b)
+
+    def dual_total(self, alpha: Vector, cost: Vector) -> float:
+        """Return Σ φ_i(α_i)."""
+        return self._shared.dual_total(alpha, cost)
+
+    def sums(
+        self, y: Vector, cost: Vector, scores: Vector, b: float, reach: float = 0.0
+    ) -> LossSums:
+        """Return the total loss, and how fast it can grow within `reach` of the margins."""
+        return LossSums(*self._shared.sums(y, cost, scores, b, reach))
+
+    def dual_sums(self, y: Vector, cost: Vector, alpha: Vector) -> DualSums:
+        """Return Σ φ_i(α_i) and the sums that bound its rounding."""
+        value, size, linear, squares, residuals = self._shared.dual_sums(y, cost, alpha)
+        return DualSums(value, size, linear, squares, _rounded_residual(residuals))
+
+    def terms(self, y: Vector, cost: Vector, scores: Vector, b: float) -> tuple[Vector, Vector]:
+        """Return the dual variables and the curvatures that belong to the scores."""
+        alpha, curvature = np.empty_like(scores), np.empty_like(scores)
+        self._shared.terms(y, cost, scores, b, alpha, curvature)
+        return alpha, curvature
+
+    def best_intercept(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:
+        """Return the b that minimises the total for these scores, searching from b."""
+        return self._shared.best_intercept(y, cost, scores, b)
+
+    def derivatives_along(self, line: Line, t: float) -> tuple[float, float]:
+        """Return both derivatives of the total along a line."""
+        return self._shared.derivatives_along(*line, t)
+
+    def linearised_move(self, line: Line, step: float) -> None:
+        """Move the scores, and turn the slopes into dual variables."""
+        self._shared.linearised_move(*line, step)
+
+    def clip(self, alpha: Vector, cost: Vector) -> Vector:
+        """Return the point of the dual variables' ranges that is nearest to α, as a new array."""
+        clipped = np.empty_like(alpha)
+        self._shared.clip(alpha, cost, clipped)
+        return clipped
+
+
+def _rounded_residual(residuals: list[float]) -> float:
+    """Return the sum of the chunks' residuals, each rounded once more than in one sum over all."""
+    rounded = 4.0 * UNIT * math.fsum(abs(residual) for residual in residuals)
+    residual = math.fsum(residuals)
+    return residual + math.copysign(rounded, residual)
+
+
 def _part(line: Line, at: slice) -> Line:
     return line._replace(
         y=line.y[at], cost=line.cost[at], scores=line.scores[at], slopes=line.slopes[at]
     )
 
 
-class ThreadedCorner:
-    """The hinge with its corner rounded: what `BinaryCore` computes of it, shared out."""
-
-    def __init__(self, y: Vector, cost: Vector, loss: Loss, threads: Threads) -> None:
-        self._threads, self._count = threads, y.size
-        # No row of theirs is ever read.
-        nothing = np.zeros((min(CHUNK, y.size), 1))
-        self._cores = {
-            at.start: core.BinaryCore(
-                core.dense_rows(nothing[: at.stop - at.start], 0.0), loss.name, y[at], cost[at]
-            )
-            for at in chunks_of(y.size)
-        }
-
-    def proximal_alpha(
-        self, center: Vector, h: float, scores: Vector, b: float, alpha: Vector
-    ) -> tuple[int, float]:
-        """Fill in α; return how many lie in the corner, and its width, raised until some do."""
-
-        def part(at: slice) -> int:
-            found: int = self._cores[at.start].proximal_alpha(
-                center[at], h, scores[at], b, alpha[at], False
-            )[0]
-            return found
-
-        while True:
-            inside = int(_summed(self._threads, self._count, part))
-            if inside > 0 or h > 1e6:
-                return inside, h
-            h *= 4.0
-
-    def proximal_curvature(self, h: float, alpha: Vector, curvature: Vector) -> None:
-        """Fill in the curvatures."""
-        _filled(
-            self._threads,
-            self._count,
-            lambda at: self._cores[at.start].proximal_curvature(h, alpha[at], curvature[at]),
-        )
-
-    def proximal_derivatives_along(
-        self,
-        center: Vector,
-        h: float,
-        scores: Vector,
-        b: float,
-        slopes: Vector,
-        slope_b: float,
-        t: float,
-    ) -> tuple[float, float]:
-        """Return both derivatives along a line."""
-        first, second = _summed(
-            self._threads,
-            self._count,
-            lambda at: self._cores[at.start].proximal_derivatives_along(
-                center[at], h, scores[at], b, slopes[at], slope_b, t
-            ),
-        )
-        return float(first), float(second)
-
-    def proximal_move(
-        self,
-        center: Vector,
-        h: float,
-        scores: Vector,
-        b: float,
-        slopes: Vector,
-        slope_b: float,
-        step: float,
-    ) -> None:
-        """Move the scores, and turn the slopes into dual variables."""
-        _filled(
-            self._threads,
-            self._count,
-            lambda at: self._cores[at.start].proximal_move(
-                center[at], h, scores[at], b, slopes[at], slope_b, step
-            ),
-        )
-
-    def mismatch(self, scores: Vector, b: float, alpha: Vector) -> float:
-        """Return how far margins and dual variables are from belonging together."""
-        return float(
-            _summed(
-                self._threads,
-                self._count,
-                lambda at: self._cores[at.start].mismatch(scores[at], b, alpha[at]),
-            )
-        )
+def threaded_corner(y: Vector, cost: Vector, threads: Threads) -> core.CornerThreads:
+    """Return the hinge with its corner rounded: what `BinaryCore` computes of it, shared out."""
+    return core.CornerThreads(y, cost, threads.pool, CHUNK)

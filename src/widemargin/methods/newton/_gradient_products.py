@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.blocked_rows import BlockedRows
+from widemargin.data.rows import Rows
 from widemargin.methods.newton._samples import SAMPLE_GROWTH
 from widemargin.problems.binary import BinaryProblem
 
@@ -62,7 +63,7 @@ class GradientProducts:
         if few_curved(problem, curvature):
             self.members = np.flatnonzero(curvature)
             rows, curvature = rows.take(self.members), curvature[self.members]
-        elif rows.blocked and _keeps_scores(curvature, expected):
+        elif rows.blocked and _keeps_scores(rows, curvature, expected):
             self.slopes = np.zeros(rows.count)
         self.rows, self._curvature, self._opening = rows, curvature, opening
         self._scores: Vector | None = None
@@ -109,17 +110,17 @@ def few_curved(problem: BinaryProblem, curvature: Vector) -> bool:
     rows = problem.rows
     if not rows.blocked:
         return False
-    few = int(np.count_nonzero(curvature))
+    few = rows.nonzeros(curvature)
     return few <= min(rows.count // SAMPLE_GROWTH, rows.largest_sample)
 
 
-def _keeps_scores(curvature: Vector, products: int) -> bool:
+def _keeps_scores(rows: Rows, curvature: Vector, products: int) -> bool:
     """Whether products should compute the scores of all rows, to save those of the direction.
 
     A product needs those of rows with curvature alone: the others come to no more than one pass.
     Few rows with curvature that have no room in memory are on a disk, where passes cost most.
     """
-    share = int(np.count_nonzero(curvature)) / max(1, curvature.size)
+    share = rows.nonzeros(curvature) / max(1, curvature.size)
     return share * SAMPLE_GROWTH <= 1.0 or products * (1.0 - share) <= 1.0
 
 

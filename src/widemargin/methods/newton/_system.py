@@ -127,7 +127,7 @@ class NewtonSystem:
     def _most_products(self, problem: BinaryProblem, curvature: Vector) -> int:
         """Return how many products the next direction may take; zero where a factor comes first."""
         size = problem.rows.size
-        most = _products_instead(size, int(np.count_nonzero(curvature)), one_call=False)
+        most = _products_instead(size, problem.rows.nonzeros(curvature), one_call=False)
         if size.weights > MACHINE.largest_factorised:
             return most
         return most if self.by_diagonal and most >= MACHINE.fewest_products else 0
@@ -197,7 +197,7 @@ class NewtonSystem:
         """
         if self.failures >= 2 or (sums is not None and sums.share <= MACHINE.few_changes):
             return 0
-        size, used = problem.rows.size, float(np.count_nonzero(curvature))
+        size, used = problem.rows.size, float(problem.rows.nonzeros(curvature))
         used *= 1.0 if sums is None else min(1.0, sums.share)
         price = size.gram(used) + work.factor(size.weights)
         return min(MACHINE.most_products, int(price / size.gradient_step()))

@@ -169,8 +169,8 @@ class Newton:
             state.alpha = None  # a step that is broken off needs it no more: the scores give it
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
         gradient = state.w - state.system.combine(problem, curvature, "combine", alpha, y)
-        gradient_b = -float(alpha @ y) if problem.free_intercept else 0.0
-        state.active = int(np.count_nonzero(curvature))
+        gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
+        state.active = problem.rows.nonzeros(curvature)
         # Vectors over the examples are what memory goes to: each is let go as soon as it has served
         # and computed again where it is wanted once more.
         del alpha

@@ -139,7 +139,7 @@ class QuasiNewton:
         state.curvature, state.gradient = curvature, gradient
         rows.remember(w, scores)
         state.passes += 2.0
-        state.active = int(np.count_nonzero(curvature))
+        state.active = problem.rows.nonzeros(curvature)
         self._judge(state)
         state.finished |= still
 

@@ -1,0 +1,378 @@
+// Python's `Blocks`: rows cut into blocks, worked on by threads, one compiled call for many blocks.
+#include "blocks.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <functional>
+
+#include "kernels/compensated.hpp"
+#include "kernels/products.hpp"
+#include "rows/parts.hpp"
+
+namespace widemargin {
+namespace {
+
+constexpr std::int64_t piece_rows = 1024;  // for work that adds up nothing over rows
+
+struct AddAll {
+  std::int64_t length;
+  void operator()(double* left, const double* right) const {
+    for (std::int64_t j = 0; j < length; ++j) left[j] += right[j];
+  }
+};
+
+// One triangle of a matrix, the other of which is zero.
+struct AddTriangle {
+  std::int64_t side;
+  void operator()(double* left, const double* right) const {
+    for (std::int64_t i = 0; i < side; ++i) {
+      for (std::int64_t j = i * side + i; j < (i + 1) * side; ++j) left[j] += right[j];
+    }
+  }
+};
+
+// High parts, then low ones: nothing of the sum is lost but the tail.
+struct AddPairs {
+  std::int64_t length;
+  void operator()(double* left, const double* right) const {
+    for (std::int64_t j = 0; j < length; ++j) {
+      const double total = left[j] + right[j], moved = total - left[j];
+      const double lost = (left[j] - (total - moved)) + (right[j] - moved);
+      left[j] = total;
+      left[length + j] = left[length + j] + right[length + j] + lost;
+    }
+  }
+};
+
+bool any(const double* numbers, std::int64_t count) {
+  return std::any_of(numbers, numbers + count, [](double number) { return number != 0.0; });
+}
+
+class BlockRows {
+ public:
+  BlockRows(const RowsHandle& rows, IndexVector cuts, Pool& pool)
+      : rows_(rows),
+        pool_(pool),
+        buffers_(rows.weights(), static_cast<std::size_t>(2 * pool.threads() + 2)) {
+    const auto count = static_cast<std::int64_t>(cuts.shape(0)) - 1;
+    if (count < 0 || cuts(0) != 0 || cuts(count) != rows.count()) {
+      throw std::invalid_argument("cuts must begin with zero and end with the number of rows");
+    }
+    for (std::int64_t k = 0; k < count; ++k) require_range(cuts(k), cuts(k + 1), rows.count());
+    cuts_.assign(cuts.data(), cuts.data() + count + 1);
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
+  std::int64_t count() const { return rows_.count(); }
+  std::int64_t weights() const { return rows_.weights(); }
+  void require(std::int64_t first, std::int64_t last) const { require_range(first, last, size()); }
+
+  // Calls work(rows, begin, end) for short stretches of the blocks, with all rows.
+  template <class Work>
+  void each_piece(std::int64_t first, std::int64_t last, const Work& work) {
+    const std::int64_t begin = cuts_[first], end = cuts_[last];
+    const std::int64_t pieces = (end - begin + piece_rows - 1) / piece_rows;
+    std::visit(
+        [&](const auto& rows) {
+          pool_.run(pieces, [&](std::int64_t k) {
+            const std::int64_t from = begin + k * piece_rows;
+            work(rows, from, std::min(from + piece_rows, end));
+          });
+        },
+        rows_.view);
+  }
+
+  // Calls work(rows, k, begin) with the rows of each block, the first of which is `begin` among
+  // all; k counts from `first`.
+  template <class Work>
+  void each_block(std::int64_t first, std::int64_t last, const Work& work) {
+    std::visit(
+        [&](const auto& rows) {
+          pool_.run(last - first, [&](std::int64_t k) {
+            const std::int64_t begin = cuts_[first + k], end = cuts_[first + k + 1];
+            work(part_of(rows, begin, end), k, begin);
+          });
+        },
+        rows_.view);
+  }
+
+  // Adds up the sums that add(rows, begin, sum) makes of the blocks; one that is left empty is
+  // nothing to add.
+  template <class Merge, class Add>
+  void summed(std::int64_t first, std::int64_t last, Buffers& buffers, Merge merge, double* out,
+              std::int64_t length, const Add& add) {
+    SumTree<Merge> tree(buffers, merge);
+    each_block(first, last, [&](const auto& rows, std::int64_t k, std::int64_t begin) {
+      std::vector<double> sum;
+      add(rows, begin, sum);
+      tree.add(k, std::move(sum));
+    });
+    tree.total(out, length);
+  }
+  template <class Add>
+  void vector_sum(std::int64_t first, std::int64_t last, double* out, const Add& add) {
+    summed(first, last, buffers_, AddAll{weights()}, out, weights(), add);
+  }
+  Buffers& buffers() { return buffers_; }
+  Pool& pool() { return pool_; }
+
+ private:
+  RowsHandle rows_;
+  Pool& pool_;
+  Buffers buffers_;
+  std::vector<std::int64_t> cuts_;
+};
+
+const double* optional_data(const std::optional<Vector>& numbers, std::int64_t count,
+                            const char* name) {
+  if (numbers) require_length(*numbers, count, name);
+  return numbers ? numbers->data() : nullptr;
+}
+
+const double* at(const double* numbers, std::int64_t begin) {
+  return numbers ? numbers + begin : nullptr;
+}
+
+void register_vectors(nb::class_<BlockRows>& blocks) {
+  blocks
+      .def(
+          "scores",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector w, MutableVector out) {
+            self.require(first, last);
+            require_length(w, self.weights(), "w");
+            require_length(out, self.count(), "out");
+            nb::gil_scoped_release release;
+            self.each_piece(first, last, [&](const auto& rows, auto begin, auto end) {
+              scores(rows, w.data(), out.data(), begin, end);
+            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("w"), nb::arg("out").noconvert())
+      .def(
+          "compensated_scores",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector w, double b,
+             double b_low, MutableVector out) {
+            self.require(first, last);
+            require_length(w, self.weights(), "w");
+            require_length(out, self.count(), "out");
+            nb::gil_scoped_release release;
+            self.each_piece(first, last, [&](const auto& rows, auto begin, auto end) {
+              compensated_scores(rows, w.data(), Pair{b, b_low}, out.data(), begin, end);
+            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("w"), nb::arg("b"), nb::arg("b_low"),
+          nb::arg("out").noconvert())
+      .def(
+          "squared_norms",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, MutableVector out) {
+            self.require(first, last);
+            require_length(out, self.count(), "out");
+            nb::gil_scoped_release release;
+            self.each_piece(first, last, [&](const auto& rows, auto begin, auto end) {
+              squared_norms(rows, out.data(), begin, end);
+            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("out").noconvert())
+      .def(
+          "total_squared_norm",
+          [](BlockRows& self, std::int64_t first, std::int64_t last) {
+            self.require(first, last);
+            nb::gil_scoped_release release;
+            Buffers single(1, 0);
+            double total = 0.0;
+            self.summed(first, last, single, AddAll{1}, &total, 1,
+                        [](const auto& rows, std::int64_t, std::vector<double>& sum) {
+                          sum.assign(1, total_squared_norm(rows, 0, rows.count));
+                        });
+            return total;
+          },
+          nb::arg("first"), nb::arg("last"));
+}
+
+void register_sums(nb::class_<BlockRows>& blocks) {
+  blocks
+      .def(
+          "accumulate",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector coefficients,
+             std::optional<Vector> signs, MutableVector sum) {
+            self.require(first, last);
+            require_length(coefficients, self.count(), "coefficients");
+            require_length(sum, self.weights(), "sum");
+            const double* sign_data = optional_data(signs, self.count(), "signs");
+            nb::gil_scoped_release release;
+            self.vector_sum(first, last, sum.data(),
+                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                              const double* own = coefficients.data() + begin;
+                              if (!any(own, rows.count)) return;
+                              part = self.buffers().zeros();
+                              accumulate(rows, own, at(sign_data, begin), part.data(), 0,
+                                         rows.count);
+                            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("coefficients"), nb::arg("signs").none(),
+          nb::arg("sum").noconvert())
+      .def(
+          "accumulate_change",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector fresh, Vector old,
+             Vector signs, MutableVector sum) {
+            self.require(first, last);
+            require_length(fresh, self.count(), "fresh");
+            require_length(old, self.count(), "old");
+            require_length(signs, self.count(), "signs");
+            require_length(sum, self.weights(), "sum");
+            nb::gil_scoped_release release;
+            self.vector_sum(first, last, sum.data(),
+                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                              const double *now = fresh.data() + begin, *was = old.data() + begin;
+                              if (std::equal(now, now + rows.count, was)) return;
+                              part = self.buffers().zeros();
+                              accumulate_change(rows, now, was, signs.data() + begin, part.data(),
+                                                0, rows.count);
+                            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("fresh"), nb::arg("old"), nb::arg("signs"),
+          nb::arg("sum").noconvert())
+      .def(
+          "scores_and_accumulate",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector w, MutableVector out,
+             Vector coefficients, std::optional<Vector> signs, MutableVector sum) {
+            self.require(first, last);
+            require_length(w, self.weights(), "w");
+            require_length(out, self.count(), "out");
+            require_length(coefficients, self.count(), "coefficients");
+            require_length(sum, self.weights(), "sum");
+            const double* sign_data = optional_data(signs, self.count(), "signs");
+            nb::gil_scoped_release release;
+            self.vector_sum(first, last, sum.data(),
+                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                              part = self.buffers().zeros();
+                              scores_and_accumulate(
+                                  rows, w.data(), out.data() + begin, coefficients.data() + begin,
+                                  at(sign_data, begin), part.data(), 0, rows.count);
+                            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("w"), nb::arg("out").noconvert(),
+          nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("sum").noconvert())
+      .def(
+          "compensated_accumulate",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector coefficients,
+             std::optional<Vector> signs, MutableMatrix pair) {
+            self.require(first, last);
+            const std::int64_t length = self.weights();
+            require_length(coefficients, self.count(), "coefficients");
+            require_shape(pair, 2, length, "pair");
+            const double* sign_data = optional_data(signs, self.count(), "signs");
+            nb::gil_scoped_release release;
+            Buffers pairs(2 * length, 0);
+            self.summed(first, last, pairs, AddPairs{length}, pair.data(), 2 * length,
+                        [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                          part = pairs.zeros();
+                          compensated_accumulate(rows, coefficients.data() + begin,
+                                                 at(sign_data, begin), part.data(),
+                                                 part.data() + length, 0, rows.count);
+                        });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("coefficients"), nb::arg("signs").none(),
+          nb::arg("pair").noconvert());
+}
+
+void register_curvature(nb::class_<BlockRows>& blocks) {
+  blocks
+      .def(
+          "curvature_product",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector curvature,
+             Vector direction, double shift, MutableVector sum,
+             std::optional<MutableVector> scores) {
+            self.require(first, last);
+            require_length(curvature, self.count(), "curvature");
+            require_length(direction, self.weights(), "direction");
+            require_length(sum, self.weights(), "sum");
+            if (scores) require_length(*scores, self.count(), "scores");
+            double* score_data = scores ? scores->data() : nullptr;
+            nb::gil_scoped_release release;
+            std::vector<double> shares(static_cast<std::size_t>(last - first), 0.0);
+            SumTree<AddAll> tree(self.buffers(), AddAll{self.weights()});
+            self.each_block(first, last, [&](const auto& rows, std::int64_t k, std::int64_t begin) {
+              const double* own = curvature.data() + begin;
+              std::vector<double> part;
+              if (score_data != nullptr || any(own, rows.count)) {
+                part = self.buffers().zeros();
+                shares[static_cast<std::size_t>(k)] =
+                    curvature_product(rows, own, direction.data(), shift, part.data(), 0,
+                                      rows.count, score_data ? score_data + begin : nullptr);
+              }
+              tree.add(k, std::move(part));
+            });
+            tree.total(sum.data(), self.weights());
+            return shares.empty() ? 0.0 : tree_sum(shares, std::plus<double>());
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("curvature"), nb::arg("direction"),
+          nb::arg("shift"), nb::arg("sum").noconvert(), nb::arg("scores").noconvert() = nb::none())
+      .def(
+          "curvature_diagonal",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector curvature,
+             MutableVector sum) {
+            self.require(first, last);
+            require_length(curvature, self.count(), "curvature");
+            require_length(sum, self.weights(), "sum");
+            nb::gil_scoped_release release;
+            self.vector_sum(first, last, sum.data(),
+                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                              const double* own = curvature.data() + begin;
+                              if (!any(own, rows.count)) return;
+                              part = self.buffers().zeros();
+                              curvature_diagonal(rows, own, part.data(), 0, rows.count);
+                            });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("curvature"), nb::arg("sum").noconvert())
+      .def(
+          "gram",
+          [](BlockRows& self, std::int64_t first, std::int64_t last, Vector curvature,
+             bool constant, MutableMatrix matrix, const nb::capsule& syrk,
+             std::pair<double, std::int64_t> dense) {
+            self.require(first, last);
+            const std::int64_t side = self.weights() + (constant ? 1 : 0);
+            require_length(curvature, self.count(), "curvature");
+            require_shape(matrix, side, side, "matrix");
+            const Syrk by_blas = syrk_of(syrk);
+            nb::gil_scoped_release release;
+            Buffers packs(dense.second * side, static_cast<std::size_t>(self.pool().threads()));
+            Buffers matrices(side * side, static_cast<std::size_t>(2 * self.pool().threads() + 2));
+            self.summed(first, last, matrices, AddTriangle{side}, matrix.data(), side * side,
+                        [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                          const double* own = curvature.data() + begin;
+                          if (!any(own, rows.count)) return;
+                          part = matrices.zeros();
+                          const double stored = static_cast<double>(rows.total_nonzeros());
+                          const double mean =
+                              stored / static_cast<double>(std::max<std::int64_t>(rows.count, 1));
+                          if (mean >= dense.first * static_cast<double>(side)) {
+                            std::vector<double> packed = packs.any();
+                            gram_by_blas(rows, own, constant, side, part.data(), 0, by_blas,
+                                         dense.second, rows.count, packed.data());
+                            packs.give_back(std::move(packed));
+                            halve_diagonal(part.data(), side);
+                          } else {
+                            gram(rows, own, constant, side, part.data(), 0, rows.count);
+                          }
+                        });
+          },
+          nb::arg("first"), nb::arg("last"), nb::arg("curvature"), nb::arg("constant"),
+          nb::arg("matrix").noconvert(), nb::arg("syrk"), nb::arg("dense"));
+}
+
+}  // namespace
+
+void register_blocks(nb::module_& m) {
+  nb::class_<Pool>(m, "Pool")
+      .def(nb::init<int>(), nb::arg("threads"))
+      .def_prop_ro("threads", &Pool::threads);
+  nb::class_<BlockRows> blocks(m, "BlockRows");
+  blocks.def(nb::init<const RowsHandle&, IndexVector, Pool&>(), nb::arg("rows"), nb::arg("cuts"),
+             nb::arg("pool"), nb::keep_alive<1, 4>());
+  register_vectors(blocks);
+  register_sums(blocks);
+  register_curvature(blocks);
+}
+
+}  // namespace widemargin
