@@ -4,8 +4,10 @@
 #include <nanobind/stl/pair.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "arrays.hpp"
+#include "kernels/gram.hpp"
 #include "sweeps/column_descent.hpp"
 
 namespace widemargin {
@@ -131,6 +133,36 @@ void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows) {
           },
           nb::arg("place"), nb::arg("pointers"), nb::arg("indices").noconvert(),
           nb::arg("values").noconvert(), nb::arg("begin"), nb::arg("end"))
+      .def(
+          "gram_of_columns",
+          [](const RowsHandle& handle, Labels place, Vector curvature, bool constant,
+             MutableMatrix matrix, std::int64_t begin, std::int64_t end) {
+            const auto side = static_cast<std::int64_t>(matrix.shape(0));
+            require_length(place, handle.weights(), "place");
+            require_length(curvature, handle.count(), "curvature");
+            if (static_cast<std::int64_t>(matrix.shape(1)) != side) {
+              throw std::invalid_argument("matrix must be square");
+            }
+            std::vector<bool> taken(static_cast<std::size_t>(side), false);
+            for (std::size_t j = 0; j < place.shape(0); ++j) {
+              const std::int64_t at = place.data()[j];
+              if (at < 0) continue;
+              if (at >= side - (constant ? 1 : 0) || taken[static_cast<std::size_t>(at)]) {
+                throw std::invalid_argument("place holds an index twice or out of range");
+              }
+              taken[static_cast<std::size_t>(at)] = true;
+            }
+            require_range(begin, end, handle.count());
+            nb::gil_scoped_release release;
+            std::visit(
+                [&](const auto& r) {
+                  gram_of_columns(r, place.data(), curvature.data(), constant, side, matrix.data(),
+                                  begin, end);
+                },
+                handle.view);
+          },
+          nb::arg("place"), nb::arg("curvature"), nb::arg("constant"),
+          nb::arg("matrix").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "count_by_column",
           [](const RowsHandle& handle, MutableIndexVector counts, std::int64_t begin,

@@ -24,6 +24,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_MOST_LEGS": "prices double: a bound that keeps the loop finite",
     },
     "data/columns.py": {
+        "_COPIED": "products counted",
         "_SPARE": "a bound on the growth of a working set",
     },
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
@@ -41,7 +42,8 @@ REASONS: dict[str, dict[str, str]] = {
         "part of the algorithm: rules of steps, units of rounding",
     ),
     "methods/newton/_column_sets.py": dict.fromkeys(
-        ("_GROWTH", "_MORE", "_TAKEN_OUT"), "growth of working sets, and products counted"
+        ("_EXACT", "_GROWTH", "_MORE", "_TAKEN_OUT"),
+        "an accuracy, growth of working sets, and products counted",
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(
         ("_DAMPING", "_FEW", "_ROUNDS", "_SWEEPS"),

@@ -97,11 +97,12 @@ void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std
   syrk_panels(panels.data(), stride, filled, side, matrix);
 }
 
-template <class Rows>
-void gram_by_rows(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
-                  double* matrix, std::int64_t begin, std::int64_t end) {
-  std::vector<std::int32_t> kept_places(static_cast<std::size_t>(side));
-  std::vector<double> kept_entries(static_cast<std::size_t>(side));
+// `place_of(j)` is where a column goes, or negative if it is left out.
+template <class Rows, class Place>
+void gram_by_rows(const Rows& rows, Place place_of, const double* curvature, bool constant,
+                  std::int64_t side, double* matrix, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int32_t> kept_places(static_cast<std::size_t>(side) + 1);
+  std::vector<double> kept_entries(static_cast<std::size_t>(side) + 1);
   std::int32_t* const __restrict places = kept_places.data();
   double* const __restrict entries = kept_entries.data();
   for (std::int64_t i = begin; i < end; ++i) {
@@ -111,8 +112,11 @@ void gram_by_rows(const Rows& rows, const double* curvature, bool constant, std:
     }
     std::int64_t length = 0;
     rows.for_each(i, [&](std::int64_t j, double v) {
-      places[length] = static_cast<std::int32_t>(j);
-      entries[length++] = v;
+      // Written where the next one goes, so that leaving out takes no branch.
+      const std::int32_t place = place_of(j);
+      places[length] = place;
+      entries[length] = v;
+      length += place >= 0;
     });
     if (constant) {
       places[length] = static_cast<std::int32_t>(side - 1);
@@ -150,8 +154,19 @@ void gram(const Rows& rows, const double* curvature, bool constant, std::int64_t
   if (Rows::is_dense || density > 0.33) {
     gram_by_tiles(rows, curvature, constant, side, matrix, begin, end);
   } else {
-    gram_by_rows(rows, curvature, constant, side, matrix, begin, end);
+    auto same = [](std::int64_t j) { return static_cast<std::int32_t>(j); };
+    gram_by_rows(rows, same, curvature, constant, side, matrix, begin, end);
   }
+}
+
+// The same of the columns that have a place, which are read where they are; place[j] is negative
+// for the others.
+template <class Rows>
+void gram_of_columns(const Rows& rows, const std::int32_t* place, const double* curvature,
+                     bool constant, std::int64_t side, double* matrix, std::int64_t begin,
+                     std::int64_t end) {
+  auto placed = [place](std::int64_t j) { return place[j]; };
+  gram_by_rows(rows, placed, curvature, constant, side, matrix, begin, end);
 }
 
 struct Packed {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/vectors.hpp"
 #include "rows/columns.hpp"
 #include "rows/dense.hpp"
 
@@ -128,6 +129,27 @@ inline double column_sweep(const ColumnView& columns, const ColumnModel& model, 
   return worst;
 }
 
+// The same two sums for a column that stores every row.
+inline void whole_column_sums(const double* v, const double* a, std::int64_t length, double& sum,
+                              double& square) {
+  FourDoubles s0 = all_four(0.0), s1 = s0, q0 = s0, q1 = s0;
+  std::int64_t q = 0;
+  for (; q + 2 * vector_length <= length; q += 2 * vector_length) {
+    const FourDoubles v0 = load_four(v + q), v1 = load_four(v + q + vector_length);
+    const FourDoubles a0 = v0 * load_four(a + q), a1 = v1 * load_four(a + q + vector_length);
+    s0 += a0;
+    s1 += a1;
+    q0 += a0 * v0;
+    q1 += a1 * v1;
+  }
+  sum = sum_of(s0 + s1);
+  square = sum_of(q0 + q1);
+  for (; q < length; ++q) {
+    sum += v[q] * a[q];
+    square += v[q] * v[q] * a[q];
+  }
+}
+
 // For columns [begin, end): sums[j] = sum_i x_ij a_i and squares[j] = sum_i x_ij^2 a_i.
 inline void column_sums(const ColumnView& columns, const double* a, double* sums, double* squares,
                         std::int64_t begin, std::int64_t end) {
@@ -135,6 +157,10 @@ inline void column_sums(const ColumnView& columns, const double* a, double* sums
     const double* v = columns.values + columns.begin(j);
     const std::int32_t* at = columns.rows + columns.begin(j);
     const std::int64_t stored = columns.stored(j);
+    if (columns.whole(j)) {
+      whole_column_sums(v, a, stored, sums[j], squares[j]);
+      continue;
+    }
     double s0 = 0.0, s1 = 0.0, q0 = 0.0, q1 = 0.0;
     std::int64_t q = 0;
     for (; q + 2 <= stored; q += 2) {
@@ -161,6 +187,10 @@ inline void add_columns(const ColumnView& columns, const double* change, double*
     const double* v = columns.values + columns.begin(j);
     const std::int32_t* at = columns.rows + columns.begin(j);
     const std::int64_t stored = columns.stored(j);
+    if (columns.whole(j)) {
+      axpy_dense(change[j], v, out, stored);
+      continue;
+    }
     for (std::int64_t q = 0; q < stored; ++q) out[at[q]] += change[j] * v[q];
   }
 }

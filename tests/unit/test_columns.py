@@ -12,6 +12,7 @@ from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.columns import SparsePrimalCD
+from widemargin.methods.newton._samples import balanced_sample
 from widemargin.methods.newton.sparse_weights import SparseProximalNewton
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.sparse_weights import SparseProblem
@@ -49,6 +50,53 @@ def test_columns_are_those_of_the_rows(dtype: type, layout: str) -> None:
         np.testing.assert_allclose(sums, a @ part, atol=1e-12)
         np.testing.assert_allclose(squares, a @ part**2, atol=1e-12)
         assert columns.size.values == np.count_nonzero(part) or layout == "dense"
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_columns_are_read_in_place_until_that_costs_a_copy(constant: bool) -> None:
+    random = np.random.default_rng(11)
+    X = _dense(random, np.float64, 0.3)
+    last, h = LastColumns(), random.random(50)
+    columns = Columns(Rows.of(sp.csr_array(X)), np.array([0, 3, 7]), last)
+    part, w = X[:, columns.places], random.normal(size=3)
+    extended = np.hstack([part, np.ones((50, 1))]) if constant else part
+    expected = extended.T @ (h[:, None] * extended)
+    for turn in range(4):
+        assert columns.in_place == (turn == 0)
+        assert (last.rows is None) == (turn == 0)
+        np.testing.assert_allclose(columns.gram(h, constant), expected, atol=1e-12)
+        np.testing.assert_allclose(columns.row_scores(w), part @ w, atol=1e-12)
+        np.testing.assert_allclose(columns.row_combine(h), h @ part, atol=1e-12)
+
+
+def test_a_sample_has_as_many_of_the_rare_class() -> None:
+    random = np.random.default_rng(13)
+    X, y = random.normal(size=(4000, 3)), np.where(random.random(4000) < 0.02, 1.0, -1.0)
+    problem = SparseProblem(Rows.of(X), y, np.full(4000, 0.5), LOSSES["logistic"], True, 1.0)
+    sample = balanced_sample(problem, 500, np.random.default_rng(0))
+    assert sample is not None
+    assert sample.size == 500 == np.unique(sample).size
+    assert (y[sample] > 0.0).sum() == (y > 0.0).sum()
+    part = problem.subproblem(sample)
+    np.testing.assert_allclose(part.class_costs, problem.class_costs)
+
+
+def test_duals_of_a_model_prove_more_than_those_of_its_minimiser() -> None:
+    """They end a run early, and what they promise holds."""
+    random = np.random.default_rng(17)
+    X = random.normal(size=(300, 20))
+    y = np.sign(X[:, 0] - X[:, 1] + random.normal(size=300))
+    data = TrainingSet.of(X, y, C=0.5, fit_intercept=True)
+    problem = SparseProblem.of(data, 1, LOSSES["logistic"], 1.0)
+    method = SparseProximalNewton()
+    state = method.start(problem, None, Settings(1e-4, 0))
+    while state.expected_gap > 1e-4:
+        method.advance(state)
+    assert state.better is not None
+    promised = problem.certify(state.point)[1].relative_gap
+    assert promised <= 1e-4
+    own = problem.certify(problem.point_at(state.w, state.b))[1].relative_gap
+    assert promised < 0.1 * own
 
 
 def _many_rows() -> SparseProblem:

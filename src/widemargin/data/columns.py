@@ -21,6 +21,9 @@ from widemargin.instruction_sets import core
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+_COPIED = 3.0
+"""Products that a copy costs: a pass over the indices to count, one to copy, and the memory."""
+
 _SPARE = 1.5
 """Columns in a copy that is used again, as a multiple of those that are wanted."""
 
@@ -31,6 +34,8 @@ class LastColumns:
 
     places: Places | None = None
     rows: Rows | None = None
+    lent: float = 0.0
+    """Nanoseconds that were spent since on columns that were read where they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +82,56 @@ class Columns:
         rows = self.last.rows
         if rows is None or self.last.places is not self.places:
             rows = self.last.rows = Rows.of(self._copied())
-            self.last.places = self.places
-            source.meter.add(source.size.product(2.0))
+            self.last.places, self.last.lent = self.places, 0.0
+            source.meter.add(source.size.product(_COPIED))
         # Those of an earlier run have its checkpoint and meter.
         return replace(rows, checkpoint=source.checkpoint, meter=source.meter)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether columns of sparse rows are read where they are.
+
+        Until that has cost as much as a copy of them.
+        """
+        source, last = self.source, self.last
+        if self.all or source.size.dense or last.places is self.places:
+            return False
+        return last.lent < source.size.product(_COPIED)
+
+    def _lend(self, products: float) -> None:
+        work = self.source.size.product(products)
+        self.last.lent += work
+        self.source.meter.add(work)
+
+    def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
+        """Return Σ h_i x_i x_iᵀ over these columns, with a constant 1 at the end if asked for."""
+        if not self.in_place:
+            return self.rows.gram(curvature, constant)
+        source, side = self.source, self.places.size + int(constant)
+        place = np.full(source.weights, -1, dtype=np.int32)
+        place[self.places] = np.arange(self.places.size, dtype=np.int32)
+        matrix = np.zeros((side, side))
+        for begin, end in source.pieces(source.size.product(2.0)):
+            source.view.gram_of_columns(place, curvature, constant, matrix, begin, end)
+        core.symmetrise(matrix)
+        self._lend(2.0)
+        return matrix
+
+    def row_scores(self, w: Vector) -> Vector:
+        """Return Σ_j x_ij w_j for every row i, row by row."""
+        if not self.in_place:
+            return self.rows.scores(w)
+        whole = np.zeros(self.source.weights)
+        whole[self.places] = w
+        self.last.lent += self.source.size.product()
+        return self.source.scores(whole)
+
+    def row_combine(self, a: Vector) -> Vector:
+        """Return Σ_i x_ij a_i for every column j, row by row."""
+        if not self.in_place:
+            return self.rows.combine(a)
+        self.last.lent += self.source.size.product()
+        return self.source.combine(a)[self.places]
 
     def _copied(self) -> Any:
         compact = _compressed(self.source, self.places)

@@ -87,10 +87,13 @@ class SparseProblem(OfMargins, OnRows):
         return replace(self, cost=factor * self.cost)
 
     def subproblem(self, subset: NDArray[np.int64]) -> SparseProblem:
-        """Return the problem on some examples, their costs raised to stand for all of them."""
-        cost = self.cost[subset]
-        cost *= self.cost.sum() / cost.sum()
-        rows, y = self.rows.take(subset), self.y[subset]
+        """Return the problem on some examples, costs raised to stand for their classes."""
+        cost, y = self.cost[subset], self.y[subset]
+        positive = y > 0.0
+        for own, total in zip((positive, ~positive), self.class_costs, strict=True):
+            part = float(cost[own].sum())
+            cost[own] *= total / part if part > 0.0 else 0.0
+        rows = self.rows.take(subset)
         return replace(self, rows=rows, y=y, cost=cost, last_columns=LastColumns(), _at_zero={})
 
     def represents(self, subset: NDArray[np.int64]) -> bool:

@@ -9,7 +9,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns, column_counts
 from widemargin.data.work import Size
 from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
-from widemargin.methods.newton._elastic_net_model import Model, by_columns, by_matrix
+from widemargin.methods.newton._elastic_net_model import Minimum, Model, by_columns, by_matrix
 
 Vector = NDArray[np.float64]
 
@@ -18,6 +18,10 @@ _GROWTH = 2.0
 
 _MORE = 1.1
 """It grows by this much more with every change, so that no sequence of sets goes on for ever."""
+
+_EXACT = 0.01
+"""Models whose matrix is known are minimised so much better: that costs little beside the matrix,
+and the dual variables of the model then meet their constraints."""
 
 _TAKEN_OUT = 4.0
 """Products that taking columns out costs: two to count and copy them, two for what follows."""
@@ -44,22 +48,22 @@ class ByMatrix(ColumnNewton):
         places = np.argpartition(-order, wanted)[:wanted]
         return np.sort(places[order[places] > 0.0])
 
-    def minimise(
-        self, state: ColumnState, model: Model, wanted: float
-    ) -> tuple[Vector, float, float]:
+    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
         """Form the matrix and minimise the model."""
-        matrix = model.columns.rows.gram(model.curvature, model.free)
-        z, move = by_matrix(model, state.penalty, wanted, matrix)
-        return z, move, 1.0
+        matrix = model.columns.gram(model.curvature, model.free)
+        return by_matrix(model, state.penalty, _EXACT * wanted, matrix)
 
     def _slopes(self, columns: Columns, a: Vector) -> Vector:
-        return columns.rows.combine(a)
+        return columns.row_combine(a)
 
     def _scores(self, columns: Columns, change: Vector) -> Vector:
-        return columns.rows.scores(change)
+        return columns.row_scores(change)
+
+    def _in_place(self, columns: Columns) -> bool:
+        return columns.in_place
 
     def _size(self, columns: Columns) -> Size:
-        return columns.rows.size
+        return columns.source.size if columns.in_place else columns.rows.size
 
 
 class ByColumns(ColumnNewton):
@@ -94,15 +98,12 @@ class ByColumns(ColumnNewton):
         """Count all that violate or have a weight: those outside the working set come next."""
         return int(np.count_nonzero((violations > 0.0) | (state.w != 0.0)))
 
-    def minimise(
-        self, state: ColumnState, model: Model, wanted: float
-    ) -> tuple[Vector, float, float]:
+    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
         """Sweep over the columns until the model is minimised, or a new one is worth more."""
         size = model.columns.size
         fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
         budget = min(state.trust * fresh, max(fresh, state.spent))
-        z, move, sweeps = by_columns(model, state.penalty, wanted, budget)
-        return z, move, float(sweeps)
+        return by_columns(model, state.penalty, wanted, budget)
 
     def _slopes(self, columns: Columns, a: Vector) -> Vector:
         return columns.combine(a)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.columns import Columns, LastColumns
+from widemargin.data.columns import Columns, LastColumns, column_squares
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
-from widemargin.methods.newton._elastic_net_model import Model, Penalty
-from widemargin.methods.newton._samples import SAMPLE_ERROR, spread_sample
+from widemargin.methods.newton._elastic_net_model import Minimum, Model, Penalty
+from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
 from widemargin.problems.certificate import Point
 from widemargin.problems.sparse_weights import SparseProblem
 
@@ -45,6 +45,41 @@ _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
 
 
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """The dual variables of a model at its minimiser: α − h y (X d + move), and what bounds them.
+
+    Those that belong to the new weights violate |v_j| ≤ ρ by what the model left out as well, and
+    every violation costs as much as scaling all of them down; these violate it by what is `left`
+    of minimising the model, but for clipping, and lose what the model left out squared.
+    """
+
+    alpha: Vector
+    curvature: Vector
+    moves: Vector
+    columns: Columns
+    z: Vector
+    left: float
+
+    def duals(self, problem: Any) -> tuple[Vector, float]:
+        """Return them within their ranges, and the norm of what that changed."""
+        alpha = self.alpha - self.curvature * problem.y * self.moves
+        clipped = np.asarray(problem.loss.clip(alpha, problem.cost))
+        return clipped, float(np.linalg.norm(clipped - alpha))
+
+    def slopes(self, penalty: Penalty, outside: Vector, turned: Vector | float) -> Vector:
+        """Bound the slopes that belong to them; of columns outside, those given.
+
+        Clipping may have `turned` each by so much.
+        """
+        places, z = self.columns.places, self.z
+        most = penalty.rho + self.left
+        slopes = outside.copy()
+        there = np.sign(z) * most + penalty.ridge * z
+        slopes[places] = np.where(z == 0.0, np.clip(slopes[places], -most, most), there)
+        return slopes + np.copysign(turned, slopes)
+
+
 @dataclass(eq=False, kw_only=True)
 class ColumnState(State):
     """Weights, intercept, scores, and what the losses say at these."""
@@ -63,6 +98,8 @@ class ColumnState(State):
     last: LastColumns = field(default_factory=LastColumns)
     sample: ColumnState | None = None
     """Where the steps on a sample are that come first, if there are any."""
+    sampled: bool = False
+    """Whether this is one: its dual variables prove nothing."""
     trust: float = 1.0
     """Budget of sweeps over one model, in prices of a new model."""
     began: float = 0.0
@@ -70,6 +107,12 @@ class ColumnState(State):
     blind: int = 0
     changes: int = 0
     """Of the working set so far."""
+    foreseen: Foreseen | None = None
+    """By the last model, if its minimiser was taken."""
+    better: Vector | None = None
+    """Dual variables that are better than those that belong to the weights."""
+    blurred: bool = False
+    """Whether `v` is not known yet."""
 
     @property
     def spent(self) -> float:
@@ -83,7 +126,7 @@ class ColumnState(State):
         On a sample, its weights and the dual variables of the start.
         """
         at = self if self.sample is None else self.sample
-        return Point(at.w, at.b, self.alpha)
+        return Point(at.w, at.b, self.alpha if self.better is None else self.better)
 
 
 class ColumnNewton(ABC):
@@ -102,10 +145,8 @@ class ColumnNewton(ABC):
         return None
 
     @abstractmethod
-    def minimise(
-        self, state: ColumnState, model: Model, wanted: float
-    ) -> tuple[Vector, float, float]:
-        """Return the weights that minimise a model, the intercept's move, and the passes taken."""
+    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
+        """Minimise a model, about as well as wanted."""
 
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> ColumnState:
         """Begin at the warm weights, or at zero with the best constant."""
@@ -143,11 +184,28 @@ class ColumnNewton(ABC):
         if state.sample is not None:
             self._step_on_sample(state, state.sample)
             return
+        if state.blurred:
+            self._look_at_all(state)
         worst = self._grow(state)
         columns = state.columns
         assert columns is not None
-        steps = 1 if columns.all else _INNER_STEPS
-        moved, before = False, state.spent
+        moved = self._inner_steps(state, columns, worst)
+        if not moved:
+            state.finished = columns.all or state.expected_gap <= 0.0
+            if not state.finished:
+                state.columns = Columns(problem.rows, np.arange(problem.rows.weights))
+            return
+        state.blurred = columns.all and self._foresees(state) <= state.settings.tol
+        if not state.blurred:
+            self._look_at_all(state)
+            if state.expected_gap > state.settings.tol:
+                self._foresees(state)
+
+    def _inner_steps(self, state: ColumnState, columns: Columns, worst: float) -> bool:
+        """Take steps on a working set; return whether any lowered the objective."""
+        # Where columns are read among all others, looking at all costs nothing more.
+        steps = 1 if columns.all or self._in_place(columns) else _INNER_STEPS
+        problem, moved, before = state.problem, False, state.spent
         for step in range(steps):
             inside = state.v[columns.places]
             violation = float(
@@ -162,12 +220,20 @@ class ColumnNewton(ABC):
             self._look(state)
             if step + 1 < steps:
                 state.v[columns.places] = self._slopes(columns, state.alpha * problem.y)
-        if not moved:
-            state.finished = columns.all or state.expected_gap <= 0.0
-            if not state.finished:
-                state.columns = Columns(problem.rows, np.arange(problem.rows.weights))
-            return
-        self._look_at_all(state)
+        return moved
+
+    def _foresees(self, state: ColumnState) -> float:
+        """Take the dual variables of the last model, where they are better; return the gap."""
+        foreseen, problem = state.foreseen, state.problem
+        if foreseen is None or state.sampled:
+            return np.inf
+        alpha, clipped = foreseen.duals(problem)
+        turned = clipped * np.sqrt(column_squares(problem.rows)) if clipped else 0.0
+        slopes = foreseen.slopes(state.penalty, state.v, turned)
+        gap = self._gap(state, alpha, slopes)
+        if gap < state.expected_gap:
+            state.expected_gap, state.better = gap, alpha
+        return gap
 
     def _take_sample(self, state: ColumnState) -> None:
         """Begin with a sample of the rows, if they are so many that it leads near the solution."""
@@ -175,9 +241,11 @@ class ColumnNewton(ABC):
         size = rows.count // _SAMPLE
         if size < MACHINE.least_sample or rows.count < MACHINE.rows_of_samples * rows.weights:
             return
-        sample = spread_sample(problem, size, np.random.default_rng(state.settings.seed))
+        draw = balanced_sample if isinstance(problem, SparseProblem) else spread_sample
+        sample = draw(problem, size, np.random.default_rng(state.settings.seed))
         if sample is not None:
             state.sample = self.start(problem.subproblem(sample), state.point, state.settings)
+            state.sample.sampled = True
 
     def _step_on_sample(self, state: ColumnState, part: ColumnState) -> None:
         """Advance on the sample; take its weights once they are as good as its size allows."""
@@ -205,6 +273,10 @@ class ColumnNewton(ABC):
     @abstractmethod
     def _scores(self, columns: Columns, change: Vector) -> Vector:
         """Return Σ_j x_ij change_j over the columns of a working set."""
+
+    def _in_place(self, columns: Columns) -> bool:
+        """Whether steps read the columns of a working set among all others."""
+        return False
 
     @abstractmethod
     def _size(self, columns: Columns) -> Size:
@@ -239,9 +311,10 @@ class ColumnNewton(ABC):
         old = state.w[columns.places]
         rest = state.alpha * problem.y
         model = Model(columns, old, inside, state.curvature, rest, problem.free_intercept)
-        z, move, passes = self.minimise(state, model, wanted)
+        z, move, passes, left = self.minimise(state, model, wanted)
         share = self._size(columns).values / max(1, problem.rows.size.values)
         state.passes += (passes + 2.0) * share
+        state.foreseen = state.better = None
         change = z - old
         if not (change.any() or move != 0.0):
             return False
@@ -253,6 +326,9 @@ class ColumnNewton(ABC):
         found = self._searched(state, (old, z), slopes, move, expected)
         if found is None:
             return False
+        if found[0] is z:
+            moves = slopes + move if move else slopes
+            state.foreseen = Foreseen(state.alpha, state.curvature, moves, columns, z, left)
         fresh, state.scores, state.b, after = found
         # A model that foretold the decrease is worth more sweeps than one that did not.
         foretold = abs(before - after - expected + 0.5 * bend) <= _FORETOLD * (before - after)
@@ -311,6 +387,11 @@ class ColumnNewton(ABC):
         else:
             state.v = problem.rows.combine(state.alpha, problem.y)
         state.passes += 1.0
+        state.better, state.blurred = None, False
+        state.expected_gap = self._gap(state, state.alpha, state.v)
+
+    def _gap(self, state: ColumnState, alpha: Vector, slopes: Vector) -> float:
+        """Estimate the relative gap of the weights with some dual variables."""
         primal = state.total + state.penalty.of(state.w)
-        gap = primal - problem.estimated_dual(state.alpha, state.v)
-        state.expected_gap = max(gap, 0.0) / primal if primal > 0.0 else 0.0
+        gap = primal - float(state.problem.estimated_dual(alpha, slopes))
+        return max(gap, 0.0) / primal if primal > 0.0 else 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ _ROUNDS = 30
 """Rounds of sweeps and of steps on the support; each ends in a better point."""
 
 _SWEEPS = 200
-"""Sweeps over columns in one model: the outer step gains more from a new one then."""
+"""Sweeps over columns and conjugate gradients in one model: a new one gains more then."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,18 @@ class Penalty:
         inside = np.maximum(np.abs(slopes) - self.rho, 0.0)
         there = np.abs(slopes - self.rho * np.sign(z) - self.ridge * z)
         return np.where(z == 0.0, inside, there)
+
+
+class Minimum(NamedTuple):
+    """Where a model is minimised, and how well."""
+
+    z: Vector
+    move: float
+    """Of the intercept."""
+    passes: float
+    """Over the columns of the model."""
+    left: float
+    """The largest violation of a condition of optimality."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +92,8 @@ class Model:
         return float(self.rest.sum()) if self.free else 0.0
 
 
-def by_matrix(
-    model: Model, penalty: Penalty, wanted: float, matrix: Matrix
-) -> tuple[Vector, float]:
-    """Minimise a model whose matrix is known; return z and the move of the intercept.
+def by_matrix(model: Model, penalty: Penalty, wanted: float, matrix: Matrix) -> Minimum:
+    """Minimise a model whose matrix is known.
 
     Coordinate descent finds out which weights are zero and what signs the others have; a step of
     Newton's method on these then ends the search, unless it changes a sign.
@@ -97,7 +108,8 @@ def by_matrix(
     z, slopes = model.w.copy(), model.gradient - excess * shares
     descend(G, slopes, z, penalty, wanted, model.columns.source.meter)
     move = excess - float(shares @ (z - model.w)) / mass if mass > 0.0 else 0.0
-    return z, move
+    left = float(penalty.violations(slopes, z).max(initial=0.0))
+    return Minimum(z, move, 1.0, left)
 
 
 def descend(
@@ -163,19 +175,17 @@ def _kept_signs(z: Vector, step: Vector) -> list[Vector]:
     return options
 
 
-def by_columns(
-    model: Model, penalty: Penalty, wanted: float, budget: float
-) -> tuple[Vector, float, int]:
-    """Minimise a model by sweeps over its columns; return z, the intercept's move and the sweeps.
+def by_columns(model: Model, penalty: Penalty, wanted: float, budget: float) -> Minimum:
+    """Minimise a model by sweeps over its columns.
 
-    Sweeps find out which weights are zero and what signs the others have. Where they have cost as
-    much as a few conjugate gradients on these, such steps follow. Ends after about `budget`
-    nanoseconds of work, if the model is not minimised before.
+    Sweeps find out which weights are zero and what signs the others have. Once one has changed
+    neither, or they have cost as much as a few conjugate gradients, such steps follow. Ends after
+    about `budget` nanoseconds of work, if the model is not minimised before.
     """
     descent = _ColumnDescent(model, penalty)
     every, made, worst = np.arange(model.w.size), 0, np.inf
     while made < _SWEEPS:
-        nonzero = np.flatnonzero(descent.z)
+        nonzero, signs = np.flatnonzero(descent.z), np.sign(descent.z)
         # Those that are not zero settle first.
         order = nonzero if made % 3 and nonzero.size else every
         now = descent.sweep(order)
@@ -188,10 +198,11 @@ def by_columns(
             made += -made % 3  # the next one is over all
         if descent.spent > budget:
             break
-        if descent.settles():
-            descent.settle(wanted)
+        known = order is every and np.array_equal(signs, np.sign(descent.z))
+        if known or descent.settles():
+            made += descent.settle(wanted)
             made += -made % 3
-    return descent.z, descent.sweeps.total * descent.inverse, made
+    return Minimum(descent.z, descent.sweeps.total * descent.inverse, float(made), worst)
 
 
 class _ColumnDescent:
@@ -237,16 +248,19 @@ class _ColumnDescent:
         """Whether sweeps have cost as much as a few steps of conjugate gradients would."""
         return self.meter.nanoseconds - self.since > _FEW * self.work
 
-    def settle(self, wanted: float) -> None:
-        """Solve for the weights that are not zero at their signs, about as long as sweeps took."""
+    def settle(self, wanted: float) -> int:
+        """Solve for the weights that are not zero at their signs, for as long as the model took.
+
+        Return the products that this took.
+        """
         z, penalty = self.z, self.penalty
         support = np.flatnonzero(z)
         slopes = self.columns.combine(self.rest) - self.sweeps.total * self.inverse * self.shares
         wish = slopes[support] - penalty.rho * np.sign(z[support]) - penalty.ridge * z[support]
         diagonal = self.diagonal[support] - self.shares[support] ** 2 * self.inverse
         diagonal = np.maximum(diagonal, _DAMPING * self.diagonal[support]) + penalty.ridge
-        most = int((self.meter.nanoseconds - self.since) / self.work) + 1
-        step, _, _ = conjugate_gradients(
+        most = min(max(_FEW, int(self.spent / self.work)), 2 * support.size)
+        step, _, taken = conjugate_gradients(
             lambda d: self._bent(support, d)[1],
             wish,
             lambda r: r / diagonal,
@@ -264,6 +278,7 @@ class _ColumnDescent:
                 self.sweeps.total -= float(self.shares[support] @ change)
                 break
         self.since = self.meter.nanoseconds
+        return taken
 
     def _bent(self, support: NDArray[np.int64], d: Vector) -> tuple[Vector, Vector]:
         """Return h ∘ X d and (G + ridge) d for a change of the weights on the support."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.linear import LinearProblem
+from widemargin.problems.sparse_weights import SparseProblem
 
 SAMPLE_GROWTH = 4
 """Each sample has so many times the rows of the one before."""
@@ -64,3 +65,25 @@ def spread_sample(
     subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
     kept = subset[problem.cost[subset] > 0.0]
     return kept if kept.size >= size // 2 and problem.represents(kept) else None
+
+
+def balanced_sample(
+    problem: SparseProblem, size: int, random: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Return row numbers of a sample, in order, with as many of both classes as there are.
+
+    What a sample of few positive examples says about the rest is as uncertain as they are few, so
+    the smaller class has up to half of the places; costs make up for it. None if there is a class
+    without cost.
+    """
+    parts, left = [], size
+    classes = [np.flatnonzero((problem.y == sign) & (problem.cost > 0.0)) for sign in (-1.0, 1.0)]
+    for places, share in zip(sorted(classes, key=len), (0.5, 1.0), strict=True):
+        wanted = min(places.size, int(share * left))
+        if wanted == 0:
+            return None
+        edges = np.linspace(0, places.size, wanted + 1).astype(np.int64)
+        within = (random.random(wanted) * np.diff(edges)).astype(np.int64)
+        parts.append(places[edges[:-1] + within])
+        left -= wanted
+    return np.sort(np.concatenate(parts))
