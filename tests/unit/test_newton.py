@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from benchmarks.atlas.data import generate
+from benchmarks.atlas.design import cell_at
 
 from oracle import Oracle
 from widemargin.auto.machine import MACHINE
@@ -311,3 +313,15 @@ def test_several_small_steps_in_one_call_are_the_same_steps(
     assert together.iterations == alone.iterations
     stopped = run(problem, choice_of(name, BinaryProblem), tol=1e-12, max_iter=2)
     assert stopped.iterations == 2
+
+
+def test_intervals_are_not_narrowed_while_the_gap_is_in_the_weights() -> None:
+    """From where sweeps had got to, 69 steps halved the interval to nothing and stalled."""
+    cell = cell_at(2525, 1)
+    X, y = generate(cell)
+    data = TrainingSet.of(X, y, C=cell.C, fit_intercept=cell.intercept)
+    problem = BinaryProblem.of(data, 1, LOSSES["hinge"])
+    swept = run(problem, choice_of("dual_cd", BinaryProblem), tol=1e-6, max_iter=448)
+    assert swept.certificate.relative_gap > 0.01
+    steps = choice_of("proximal_newton", BinaryProblem)
+    assert run(problem, steps, tol=1e-6, warm=swept.point, max_iter=40).status is Status.CONVERGED

@@ -4,7 +4,8 @@ Each step is a Newton step on the hinge with its corner rounded over an interval
 core/losses/proximal_hinge.hpp. Only the examples inside that interval have curvature, so the matrix
 is cheap, and only dual variables that moved change the gradient, so a step costs about one pass
 over the data. Centring the rounding at the latest dual point removes its error in the limit; the
-interval is halved only when that goes too slowly, since steps over a wide interval are better.
+interval is halved only when that goes too slowly, and the rounding is what the gap consists of,
+since steps over a wide interval are better.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from widemargin.problems.certificate import Point
 Vector = NDArray[np.float64]
 
 _SOLVED = 0.1
-"""A smoothed problem counts as solved when the last step gained this share of the mismatch."""
+"""A smoothed problem counts as solved when the last step gained this share of the mismatch, and the
+rounding as what is left of the gap when ½‖w − w(α)‖² is no more than this share of it."""
 
 _PATIENCE = 40
 """Steps without a better gap after which no further progress is expected."""
@@ -253,7 +255,10 @@ class ProximalNewton:
             state.finished = state.stalled_steps >= _PATIENCE
         if decrease <= _SOLVED * mismatch or decrease == 0.0:
             state.center = state.alpha
-            if mismatch > _GOOD_RATE * state.last_mismatch:
+            # Not where the gap is in the weights: a direction that was broken off early promises
+            # little, and a narrower interval would only make the next ones harder to find.
+            rounded = gap - mismatch <= _SOLVED * mismatch
+            if rounded and mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
         error = SAMPLE_ERROR * problem.magnitude(primal) * problem.rows.weights
