@@ -46,7 +46,7 @@ BEGINNINGS = [
     (LOGISTIC, 200_000, 10, None, 0.001, "newton"),
     (LOGISTIC, 150, 4, None, 10.0, "newton"),
     (LOGISTIC, 1_900, 3_000, 90, 100.0, "dual_cd"),
-    (LOGISTIC, 1_500, 1_500, None, 100.0, "quasi_newton"),
+    (LOGISTIC, 1_500, 1_500, None, 100.0, "dual_cd"),
     (LOGISTIC, 20_000, 50_000, 75, 10.0, "dual_cd"),
     (LOGISTIC, 5_000, 1_000, 50, 0.25, "quasi_newton"),
     (LOGISTIC, 100_000, 20, None, 100.0, "newton"),

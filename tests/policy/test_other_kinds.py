@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from policy_shapes import leg
 from widemargin.auto.decision import Auto, Leg
 from widemargin.auto.kernel import KernelMulticlassPolicy, KernelPolicy, KernelShape
 from widemargin.auto.multiclass import MulticlassPolicy, MulticlassShape
+from widemargin.auto.prediction import steps_to_go
 from widemargin.auto.registry import choice_of
 from widemargin.auto.robust import RobustPolicy, RobustShape
 from widemargin.auto.robust_stages import HybridStages, ProximalStages
@@ -179,4 +181,8 @@ def test_estimates_that_a_certificate_refuted_count_no_more() -> None:
         progress.expected.append(gap)
         progress.proved = proved
         choice.next(progress)
-    assert policy.seen == [0.1, 5e-10, 5e-10, 5e-10]
+        if proved > 0.0 and len(policy.seen) == 3:  # for the first time: the rate is kept
+            assert policy.seen[1:] == pytest.approx([5e-10, 5e-10])
+            assert 0.1 < policy.seen[0] < 1.0
+    assert policy.seen[1:] == pytest.approx([5e-10, 5e-10, 5e-10])
+    assert steps_to_go(policy.seen, 1e-12) == math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from widemargin.auto import cause, prices
 from widemargin.auto.contest import Contest, Offer
@@ -79,15 +80,19 @@ class BinaryPolicy(Contest[BinaryShape]):
         """Hand over once steps have cost a share of another method and are predicted to cost more.
 
         The first steps say little about those that follow: the share is that which conjugate
-        gradients may spend in place of a factor.
+        gradients may spend in place of a factor. What they do say holds for the others too: steps
+        of L-BFGS, and of conjugate gradients, grow with the root of the condition number, sweeps
+        with itself.
         """
         leg, expected = legs[-1], prices.quasi_newton(shape).price
-        others = [*self.offers(shape, leg), Offer(self.sweeps, self.expected(shape))]
-        others = [o for o in others if all(o.method != each.method for each in legs)]
+        to_go = sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool)
+        harder = max(1.0, (leg.work + to_go) / expected)
+        sweeps = Offer(self.sweeps, harder**2 * self.expected(shape))
+        others = [o for o in (*self.offers(shape, leg), sweeps) if o.method not in _ran(legs)]
+        # Steps that have cost as much as a price says are no reason to raise it any more.
+        others = [_raised(o, harder) if o.price > leg.work else o for o in others]
         best = min(others, key=lambda offer: offer.price, default=None)
-        if best is None or leg.work < MACHINE.tried_instead * best.price:
-            return None
-        if sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool) <= best.price:
+        if best is None or leg.work < MACHINE.tried_instead * best.price or to_go <= best.price:
             return None
         steps = steps_to_go(leg.gaps, shape.tol)
         return best.taken(cause.slow_quasi_newton(steps, len(leg.gaps)))
@@ -106,6 +111,15 @@ class BinaryPolicy(Contest[BinaryShape]):
             if offer.method == follows or near:
                 return offer.taken(cause.WORKED_BEFORE if not near else cause.NEAR)
         return self.swept(cause.WORKED_BEFORE)
+
+
+def _ran(legs: Sequence[Leg]) -> set[str]:
+    return {leg.method for leg in legs}
+
+
+def _raised(offer: Offer, harder: float) -> Offer:
+    """Return an offer whose conjugate gradients take so many times as many products."""
+    return replace(offer, price=harder * offer.price) if offer.iterative else offer
 
 
 def _for_digits(shape: BinaryShape, offers: Sequence[Offer]) -> Offer | None:

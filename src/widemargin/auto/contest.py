@@ -31,17 +31,19 @@ _MOST_LEGS = 12
 class Offer:
     """A second-order method and its predicted price.
 
-    `in_row_space` means that it runs on the factor of X Xᵀ; `begins` that it needs no sweeps before
-    it. The methods for the hinge do: far from the solution nearly every example is in the corner,
-    unless samples of the rows, or the freedom of many weights, lead near it, or the problem is so
-    small that it does not matter. And where steps come from conjugate gradients the price is a
-    guess, unless the condition number is near one.
+    `in_row_space` means that it runs on the factor of X Xᵀ; `iterative` that its steps come from
+    conjugate gradients; `begins` that it needs no sweeps before it. The methods for the hinge do:
+    far from the solution nearly every example is in the corner, unless samples of the rows, or the
+    freedom of many weights, lead near it, or the problem is so small that it does not matter. And
+    where steps come from conjugate gradients the price is a guess, unless the condition number is
+    near one.
     """
 
     method: str
     price: float
     in_row_space: bool = False
     begins: bool = True
+    iterative: bool = False
 
     def taken(self, words: str) -> Decision:
         """Decide for it."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from widemargin.auto.prediction import raised
 from widemargin.auto.registry import method_named, not_in_memory
 from widemargin.methods.base import Method, Progress
 from widemargin.methods.newton.row_space import RowSpace
@@ -48,6 +49,8 @@ class Leg:
         Examples that take part in the work at present.
     finished : bool
         Whether another step could not change its point.
+    refuted : float
+        The gap that was proved when an estimate was last found to be too hopeful.
     """
 
     method: str
@@ -56,6 +59,7 @@ class Leg:
     passes: float = 0.0
     active: int = 0
     finished: bool = False
+    refuted: float = math.inf
 
     @property
     def work(self) -> float:
@@ -124,8 +128,11 @@ class Auto(Generic[Shape]):
         best = leg.gaps[-1] if leg.gaps else math.inf
         leg.gaps.append(min(best, progress.expected[-1]))
         if leg.gaps[-1] <= progress.tol < progress.proved:
-            # The estimates were too hopeful: a certificate has said so.
-            leg.gaps[:] = [max(gap, progress.proved) for gap in leg.gaps]
+            # The estimates were too hopeful: a certificate has said so. Their rate may still hold,
+            # as after a round of shrinking, unless it has said so before.
+            again = progress.proved > 0.5 * leg.refuted
+            leg.gaps[:] = raised(leg.gaps, progress.proved, again)
+            leg.refuted = progress.proved
         if not (leg.finished or _worth_asking(len(leg.gaps))):
             return None
         decision = self._policy.next(self._shape, self._legs, self._follows)

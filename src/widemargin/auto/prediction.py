@@ -101,6 +101,17 @@ def over_dual(gap: float) -> float:
     return gap / max(1.0 - gap, 1e-9 * gap) if gap < math.inf else gap
 
 
+def raised(gaps: Sequence[float], proved: float, again: bool) -> list[float]:
+    """Raise estimated gaps so that the last one is the gap that was proved, and their rates stay.
+
+    (P − D) / D is multiplied by the same factor everywhere, which keeps gaps below one there. If it
+    is not for the first time, their rates mean nothing: none is left below what was proved.
+    """
+    factor = 1.0 if again else over_dual(proved) / max(over_dual(gaps[-1]), 1e-300)
+    odds = [factor * over_dual(gap) for gap in gaps]
+    return [max(gap, odd / (1.0 + odd), proved) for gap, odd in zip(gaps, odds, strict=True)]
+
+
 def _digits(gap: float, tol: float) -> float:
     """Return the natural logarithm of what a gap has to fall by; never zero."""
     return math.log(max(gap / tol, 1.0 + 1e-3))

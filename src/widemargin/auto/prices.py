@@ -67,7 +67,7 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
     if shape.smooth:
         price, guessed = _newton(shape)
         sure = not guessed or _UNSURE * price <= expected(shape)
-        found.append(Offer("newton", price, begins=sure))
+        found.append(Offer("newton", price, begins=sure, iterative=guessed))
     else:
         small = size.values <= MACHINE.small_problem
         sampled = size.rows >= MACHINE.many_rows * size.weights
@@ -117,27 +117,42 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     """Price L-BFGS: the gradient at the start, the scales of the columns, and its steps.
 
     Their number is a guess, so that it is no offer to hand over to: what makes sweeps slow holds
-    here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two do.
+    here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two do, or
+    where rows are fewer than weights: then it depends on the same eigenvalues as sweeps, which cost
+    no more and show their rate from the first on, and has to be the cheaper one by far.
     """
     size = shape.size
     free = size.rows < size.weights
-    # The mean eigenvalue that the rows add. Scales leave the others near it; without them they
-    # are anywhere between it and their sum.
+    # The mean eigenvalue that the rows add.
     mean = max(shape.stiffness * max(1.0, size.rows / max(1, size.weights)), 1e-16)
-    least, power = MACHINE.quasi_free_steps if free else MACHINE.quasi_steps
-    if shape.pieces:
-        # Where rows are few, some eigenvalues of those on the curved piece are next to none, and
-        # the bound of conjugate gradients, the root of the condition number, is reached. The more
-        # rows, the less they spread: by the root of how many there are to a weight.
-        power = max(power, min(0.5, math.sqrt(size.weights / max(1, size.rows))))
-    steps = max(1.0, least * mean**power * digits_of(shape.tol) / 4.0)
+    steps = _quasi_newton_steps(size, mean)
     spread = mean * math.sqrt(size.rows) if free else mean
     easy = spread < 1.0
     if easy:
         # A step leaves a share κ of the gradient, whose square is the gap.
         steps = min(steps, 1.0 - math.log(shape.tol) / (1e-9 - 2.0 * math.log(spread)))
     price = size.product(1.0 if free else 3.0) + steps * size.quasi_newton_step()
-    return Offer("quasi_newton", price, begins=shape.smooth and (easy or not _sampled(size)))
+    begins = not _sampled(size) and not (free and _UNSURE * price > expected(shape))
+    return Offer("quasi_newton", price, begins=shape.smooth and (easy or begins))
+
+
+def _quasi_newton_steps(size: Size, mean: float) -> float:
+    """Return how many steps L-BFGS is likely to take where the rows add eigenvalues of this mean.
+
+    By the law of Marchenko and Pastur they lie between (1 − √r)² and (1 + √r)² of their mean, where
+    r is the smaller of rows per weight and weights per row, and steps grow with the root of the
+    condition number. What columns of other scales, correlated ones, and a curvature that changes on
+    the way add to that grows slowly with the mean, and faster where rows are fewer than weights and
+    columns are not scaled.
+    """
+    mean = min(mean, 1e300)
+    fewer, more = sorted((size.rows, max(1, size.weights)))
+    ratio = math.sqrt(fewer / max(1, more))
+    condition = (1.0 + mean * (1.0 + ratio) ** 2) / (1.0 + mean * (1.0 - ratio) ** 2)
+    least, power, growth, free_growth = MACHINE.quasi_steps
+    if size.rows < size.weights:
+        growth = free_growth
+    return least * condition ** (0.5 * power) * (1.0 + mean) ** growth
 
 
 def _sorting(shape: BinaryShape) -> bool:
