@@ -32,6 +32,7 @@ REASONS: dict[str, dict[str, str]] = {
         (
             "_INNER_STEPS",
             "_INNER",
+            "_IN_SIGHT",
             "_SAMPLE",
             "_FORETOLD",
             "_SUFFICIENT",

@@ -144,10 +144,11 @@ class Machine:
     first_columns : int
         Columns of the first working set where weights are sparse; below four times as many, all
         columns are in it. The matrix of so many costs less than the call that forms it.
-    matrix_sweeps, column_sweeps, column_steps : float
-        Sweeps over the matrix of a model of sparse weights, and over its columns, in a step, and
-        the steps of a fit. The first is set by hand; the others are medians over 30 shapes drawn at
-        random (`benchmarks.column_steps`), with quartiles from 4 to 7 and from 4 to 8.
+    matrix_sweeps, column_sweeps, column_steps, column_matrices : float
+        Sweeps over the matrix of a model of sparse weights, and over its columns, in a step; the
+        steps of a fit by columns; the matrices of the largest working set that one by matrices
+        costs. The first is set by hand; the others are medians over 30 shapes drawn at random
+        (`benchmarks.column_steps`), with quartiles from 4 to 10, from 4 to 7.5 and from 3 to 5.
     sweeps_per_round : float
         What incremental sweeps of the robust methods may cost, as a share of a round on the
         undecided examples.
@@ -325,8 +326,9 @@ class Machine:
     multinomial_step_products: float = 12.0
     first_columns: int = 64
     matrix_sweeps: float = 40.0
-    column_sweeps: float = 5.0
-    column_steps: float = 5.0
+    column_sweeps: float = 5.8
+    column_steps: float = 4.5
+    column_matrices: float = 4.0
     sweeps_per_round: float = 0.3
 
     call: float = 2e7

@@ -3,9 +3,9 @@
 Both methods take about the same steps; they differ in what a step costs. The matrix of a working
 set grows with the square of its columns, sweeps with its stored values times how many are needed,
 which nobody knows in advance. So the cheaper one by price begins. It gives way once it has spent
-what the other is predicted to take in all, unless its own rate says that it is nearly done. Each
-hand-over doubles what the next one needs: the two together never cost more than a small multiple of
-the better one.
+what the other is predicted to take in all, or a step what one of the other and the hand-over cost,
+unless its own rate says that it is nearly done. Each hand-over doubles what the next one needs: the
+two together never cost more than a small multiple of the better one.
 """
 
 from __future__ import annotations
@@ -88,18 +88,24 @@ class SparsePolicy:
 def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
     """Whether the method at work has spent, or is about to, what the other takes in all.
 
-    A working set that has grown may make a single step cost that much.
+    A working set that has grown may make a single step cost that much. Sweeps give way as well
+    where their last step has cost more than one with a matrix and the hand-over.
     """
     leg = legs[-1]
     columns = leg.active or shape.first
-    spent = leg.work
+    spent, often = leg.work, 2.0 ** (len(legs) - 1)
+    over = shape.size.product(_HAND_OVER)
     if leg.method == MATRIX:
         if columns > MACHINE.largest_factorised:
             return True
         spent = max(spent, shape.classes * price(MATRIX, shape.size, columns))
+    elif columns <= MACHINE.largest_factorised and len(leg.works) > 1:
+        step = shape.classes * step_price(MATRIX, shape.size, columns) + over
+        if leg.works[-1] - leg.works[-2] > often * step and _left(leg, shape.tol) > step:
+            return True
     asked = shape.classes * price(SWEEPS if leg.method == MATRIX else MATRIX, shape.size, columns)
-    asked += shape.size.product(_HAND_OVER)
-    return spent > 2.0 ** (len(legs) - 1) * asked and _left(leg, shape.tol) > asked
+    asked += over
+    return spent > often * asked and _left(leg, shape.tol) > asked
 
 
 def _left(leg: Leg, tol: float) -> float:
@@ -118,15 +124,22 @@ def _left(leg: Leg, tol: float) -> float:
 
 def price(method: str, size: Size, columns: int) -> float:
     """Predict what a method costs on so many columns, in all."""
+    if method == MATRIX:
+        copied, steps = size.product(2.0), MACHINE.column_matrices
+    else:
+        copied, steps = MACHINE.transposed_value * size.values, MACHINE.column_steps
+    return copied + steps * step_price(method, size, columns)
+
+
+def step_price(method: str, size: Size, columns: int) -> float:
+    """Predict what a step of a method costs on so many columns."""
     # Columns in work have more values than others, unless all have the same.
     share = columns / max(1, size.weights)
     part = Size(size.rows, columns, int(size.values * (share if size.dense else math.sqrt(share))))
     beside = size.product() + part.product(2.0) + size.vectors(MACHINE.newton_vectors)
     if method == MATRIX:
-        copied = size.product(2.0)
         sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
         step = part.gram() + factor(columns) + sweeps
     else:
         step = MACHINE.column_sweeps * (part.product(3.0) + MACHINE.sweep_call)
-        copied = MACHINE.transposed_value * size.values
-    return copied + MACHINE.column_steps * (step + beside + MACHINE.step)
+    return step + beside + MACHINE.step

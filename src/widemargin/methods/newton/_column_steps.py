@@ -14,6 +14,7 @@ from widemargin.data.columns import Columns, LastColumns, column_squares
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Minimum, Model, Penalty
+from widemargin.methods.newton._foreseen import Foreseen
 from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
 from widemargin.problems.certificate import Point
 from widemargin.problems.sparse_weights import SparseProblem
@@ -45,39 +46,8 @@ _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
 
 
-@dataclass(frozen=True, eq=False)
-class Foreseen:
-    """The dual variables of a model at its minimiser: α − h y (X d + move), and what bounds them.
-
-    Those that belong to the new weights violate |v_j| ≤ ρ by what the model left out as well, and
-    every violation costs as much as scaling all of them down; these violate it by what is `left`
-    of minimising the model, but for clipping, and lose what the model left out squared.
-    """
-
-    alpha: Vector
-    curvature: Vector
-    moves: Vector
-    columns: Columns
-    z: Vector
-    left: float
-
-    def duals(self, problem: Any) -> tuple[Vector, float]:
-        """Return them within their ranges, and the norm of what that changed."""
-        alpha = self.alpha - self.curvature * problem.y * self.moves
-        clipped = np.asarray(problem.loss.clip(alpha, problem.cost))
-        return clipped, float(np.linalg.norm(clipped - alpha))
-
-    def slopes(self, penalty: Penalty, outside: Vector, turned: Vector | float) -> Vector:
-        """Bound the slopes that belong to them; of columns outside, those given.
-
-        Clipping may have `turned` each by so much.
-        """
-        places, z = self.columns.places, self.z
-        most = penalty.rho + self.left
-        slopes = outside.copy()
-        there = np.sign(z) * most + penalty.ridge * z
-        slopes[places] = np.where(z == 0.0, np.clip(slopes[places], -most, most), there)
-        return slopes + np.copysign(turned, slopes)
+_IN_SIGHT = 0.03
+"""A model that has so little left to gain is the last one: it costs less than another one."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -214,7 +184,7 @@ class ColumnNewton(ABC):
             # No more than all that was done before: the policy has a say in time.
             if step and (violation <= 0.3 * worst or state.spent > 2.0 * before):
                 break
-            if not self._step(state, columns, inside, _INNER * violation):
+            if not self._step(state, columns, inside, self._accuracy(state, violation)):
                 break
             moved = True
             self._look(state)
@@ -222,10 +192,25 @@ class ColumnNewton(ABC):
                 state.v[columns.places] = self._slopes(columns, state.alpha * problem.y)
         return moved
 
+    def _accuracy(self, state: ColumnState, violation: float) -> float:
+        """Return to what violation to minimise a model that starts from one.
+
+        To a share of it; to what the tolerance asks for, if that is in sight.
+        """
+        penalty, wanted = state.penalty.of(state.w), _INNER * violation
+        if penalty == 0.0:
+            return wanted
+        # Scaling the dual variables down by a violation costs so many times the penalty.
+        last = _INNER * state.settings.tol * (1.0 + state.total / penalty)
+        return last if _IN_SIGHT * wanted <= last < violation else wanted
+
     def _foresees(self, state: ColumnState) -> float:
         """Take the dual variables of the last model, where they are better; return the gap."""
         foreseen, problem = state.foreseen, state.problem
         if foreseen is None or state.sampled:
+            return np.inf
+        primal = state.total + state.penalty.of(state.w)
+        if not foreseen.allows(state.penalty, state.v, state.settings.tol * primal):
             return np.inf
         alpha, clipped = foreseen.duals(problem)
         turned = clipped * np.sqrt(column_squares(problem.rows)) if clipped else 0.0
