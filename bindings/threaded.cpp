@@ -268,6 +268,32 @@ void register_threaded(nb::module_& m) {
       },
       nb::arg("pool"), nb::arg("numbers"), nb::arg("chunk"));
   m.def(
+      "sum",
+      [](Pool& pool, Vector numbers, std::int64_t chunk) {
+        const auto count = static_cast<std::int64_t>(numbers.shape(0));
+        nb::gil_scoped_release release;
+        return chunked_sum(
+            pool, count, chunk,
+            [&](std::int64_t begin, std::int64_t end) {
+              return sum_in_chains(end - begin,
+                                   [&](std::int64_t i) { return numbers.data()[begin + i]; });
+            },
+            std::plus<double>());
+      },
+      nb::arg("pool"), nb::arg("numbers"), nb::arg("chunk"));
+  m.def(
+      "add_scaled",
+      [](Pool& pool, MutableVector sum, Vector numbers, double scale, std::int64_t chunk) {
+        const auto count = static_cast<std::int64_t>(sum.shape(0));
+        require_length(numbers, count, "numbers");
+        nb::gil_scoped_release release;
+        each_chunk(pool, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+          axpy_dense(scale, numbers.data() + begin, sum.data() + begin, end - begin);
+        });
+      },
+      nb::arg("pool"), nb::arg("sum").noconvert(), nb::arg("numbers"), nb::arg("scale"),
+      nb::arg("chunk"));
+  m.def(
       "dot",
       [](Pool& pool, Vector a, Vector b, std::int64_t chunk) {
         const auto count = static_cast<std::int64_t>(a.shape(0));

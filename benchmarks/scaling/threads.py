@@ -29,7 +29,7 @@ from rich.table import Table
 
 from benchmarks import problems
 from widemargin import LinearSVC, LogisticRegression
-from widemargin.data import block_work, blocks
+from widemargin.data import block_work, blocks, validation
 from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.instruction_sets import core
@@ -121,7 +121,14 @@ class HandedOut:
         compiled.dot = self.timed(core.dot, of_vectors)
         compiled.count_nonzero = self.timed(core.count_nonzero, of_vectors)
         each = mock.patch.object(Threads, "each", self.timed(Threads.each, of_pieces))
-        return [each, *(mock.patch.object(module, "core", compiled) for module in COMPILED)]
+        # With one thread the examples are looked through in one piece.
+        check = self.timed(validation._is_finite, lambda rows, threads: rows.count > CHUNK)
+        checked = mock.patch.object(validation, "_is_finite", check)
+        return [
+            each,
+            checked,
+            *(mock.patch.object(module, "core", compiled) for module in COMPILED),
+        ]
 
 
 class _Timed:

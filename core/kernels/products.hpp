@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/vectors.hpp"
+#include "rows/prefetch.hpp"
 
 namespace widemargin {
 
@@ -87,11 +88,21 @@ class RowSums {
   int filled_ = 0;
 };
 
+// Rows that were taken from others lie anywhere: what the processor does not foresee is asked for,
+// pointers first and the row itself a little later.
+template <class Rows>
+WIDEMARGIN_INLINE void look_ahead(const Rows& rows, std::int64_t i, std::int64_t end) {
+  if (rows.subset == nullptr) return;
+  if (i + 12 < end) rows.prefetch_pointers(i + 12);
+  if (i + 4 < end) rows.prefetch(i + 4);
+}
+
 // scores[i] = x_i . weights
 template <class Rows>
 void scores(const Rows& rows, const double* weights, double* out, std::int64_t begin,
             std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
+    look_ahead(rows, i, end);
     out[i] = rows.dot(i, weights);
   }
 }
@@ -102,6 +113,7 @@ void accumulate(const Rows& rows, const double* coefficients, const double* sign
                 std::int64_t begin, std::int64_t end) {
   RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
+    look_ahead(rows, i, end);
     if (coefficients[i] != 0.0) {
       sums.add(i, signs ? signs[i] * coefficients[i] : coefficients[i]);
     }
@@ -129,6 +141,7 @@ void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
                            std::int64_t begin, std::int64_t end) {
   RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
+    look_ahead(rows, i, end);
     out[i] = rows.dot(i, weights);
     if (coefficients[i] != 0.0) {
       sums.add(i, signs ? signs[i] * coefficients[i] : coefficients[i]);
@@ -147,6 +160,7 @@ double curvature_product(const Rows& rows, const double* curvature, const double
   double total = 0.0;
   RowSums<Rows> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
+    look_ahead(rows, i, end);
     if (curvature[i] == 0.0 && scores == nullptr) continue;
     const double score = rows.dot(i, direction);
     if (scores != nullptr) scores[i] = score;
@@ -166,6 +180,7 @@ void curvature_diagonal(const Rows& rows, const double* curvature, double* sum, 
                         std::int64_t end) {
   RowSums<Rows, true> sums(rows, sum);
   for (std::int64_t i = begin; i < end; ++i) {
+    look_ahead(rows, i, end);
     if (curvature[i] != 0.0) sums.add(i, curvature[i]);
   }
   sums.finish();

@@ -125,6 +125,16 @@ class Threads:
         """Return how many entries of a vector over the examples are not zero."""
         return core.count_nonzero(self.pool, numbers, CHUNK)
 
+    def sum(self, numbers: NDArray[np.float64]) -> float:
+        """Return the sum of a vector over the examples."""
+        return core.sum(self.pool, numbers, CHUNK)
+
+    def add_scaled(
+        self, total: NDArray[np.float64], numbers: NDArray[np.float64], scale: float
+    ) -> None:
+        """Add a multiple of a vector over the examples to another one, in place."""
+        core.add_scaled(self.pool, total, numbers, scale, CHUNK)
+
     def dot(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
         """Return the inner product of vectors over the examples."""
         return core.dot(self.pool, left, right, CHUNK)

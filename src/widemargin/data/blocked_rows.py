@@ -63,6 +63,10 @@ class BlockedRows(Rows):
         """Return the inner product of vectors over the examples."""
         return self.threads.dot(left, right)
 
+    def sum(self, numbers: Vector) -> float:
+        """Return the sum of a vector."""
+        return self.threads.sum(numbers)
+
     @property
     def largest_sample(self) -> int:
         """Rows of the largest sample that can be worked on without reading all blocks."""

@@ -27,7 +27,7 @@ DENSE_VALUES, SPARSE_VALUES = 2**20, 2**18
 FEWEST_ROWS, MOST_ROWS = 2**10, 2**16
 """Of a block."""
 
-WIDEST_MATRIX, MATRIX_ROWS = 2000, 2**7
+WIDEST_MATRIX, MATRIX_ROWS = 2000, 2**8
 """Weights up to which matrices of them are formed, and rows that cost as much as adding one up."""
 
 SUMS, MOST_VALUES = 4, 2**20

@@ -33,3 +33,7 @@ class OverExamples:
     def dot(self, left: Vector, right: Vector) -> float:
         """Return the inner product of two vectors."""
         return float(left @ right)
+
+    def sum(self, numbers: Vector) -> float:
+        """Return the sum of a vector."""
+        return float(numbers.sum())

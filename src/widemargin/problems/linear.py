@@ -75,7 +75,7 @@ class LinearProblem(OfMargins, OnRows):
     def subproblem(self, subset: NDArray[np.int64]) -> Self:
         """Return the problem on some examples, their costs raised to stand for all of them."""
         cost = self.cost[subset]
-        cost *= self.cost.sum() / cost.sum()
+        cost *= self.rows.sum(self.cost) / self.rows.sum(cost)
         return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
 
     def represents(self, subset: NDArray[np.int64]) -> bool:

@@ -83,7 +83,7 @@ class GradientProducts:
     @property
     def total(self) -> float:
         """Σ h_i."""
-        return float(self._curvature.sum())
+        return self.rows.sum(self._curvature)
 
     def product(self, direction: Vector, shift: float = 0.0) -> tuple[Vector, float]:
         """Return Σ h_i s_i x_i and Σ h_i s_i with s_i = x_i · direction + shift."""
@@ -101,8 +101,7 @@ class GradientProducts:
     def moved(self, length: float) -> None:
         """Move the slopes by a multiple of the last direction's scores."""
         if self.slopes is not None and self._scores is not None:
-            self._scores *= length
-            self.slopes += self._scores
+            self.rows.threads.add_scaled(self.slopes, self._scores, float(length))
 
 
 def few_curved(problem: BinaryProblem, curvature: Vector) -> bool:
@@ -111,7 +110,7 @@ def few_curved(problem: BinaryProblem, curvature: Vector) -> bool:
     if not rows.blocked:
         return False
     few = rows.nonzeros(curvature)
-    return few <= min(rows.count // SAMPLE_GROWTH, rows.largest_sample)
+    return few <= min(rows.count // 2, rows.largest_sample)
 
 
 def _keeps_scores(rows: Rows, curvature: Vector, products: int) -> bool:

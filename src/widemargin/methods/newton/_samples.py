@@ -63,7 +63,8 @@ def spread_sample(
     """
     edges = np.linspace(0, problem.rows.count, size + 1).astype(np.int64)
     subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
-    kept = subset[problem.cost[subset] > 0.0]
+    counted = problem.cost[subset] > 0.0
+    kept = subset if counted.all() else subset[counted]
     return kept if kept.size >= size // 2 and problem.represents(kept) else None
 
 
