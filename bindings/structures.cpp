@@ -115,15 +115,15 @@ class ChainSweeps {
     });
   }
 
-  bool sweep_cached(std::int64_t budget) {
+  bool sweep_cached(std::int64_t budget, int threads) {
     nb::gil_scoped_release release;
     return core_.visit([&](const auto& rows) {
-      return sweep_->sweep_cached(rows, core_.data(), weights_.data(), budget);
+      return sweep_->sweep_cached(rows, core_.data(), weights_.data(), budget, threads);
     });
   }
   double gap() const { return sweep_->total_gap(); }
   double linear() const { return sweep_->linear; }
-  double gained() const { return sweep_->gained; }
+  double kept_gap() const { return sweep_->kept_gap; }
   std::int64_t read() const { return sweep_->read; }
 
  private:
@@ -237,8 +237,8 @@ void register_structures(nb::module_& m) {
       .def("begin", &ChainSweeps::begin, nb::arg("seed"), nb::arg("enough"))
       .def("sweep", &ChainSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
       .def("begin_cached", &ChainSweeps::begin_cached, nb::arg("seed"), nb::arg("enough"))
-      .def("sweep_cached", &ChainSweeps::sweep_cached, nb::arg("budget"))
-      .def_prop_ro("gained", &ChainSweeps::gained)
+      .def("sweep_cached", &ChainSweeps::sweep_cached, nb::arg("budget"), nb::arg("threads"))
+      .def_prop_ro("kept_gap", &ChainSweeps::kept_gap)
       .def_prop_ro("read", &ChainSweeps::read)
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);

@@ -201,18 +201,22 @@ void some_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* class
 }
 
 // out[m] = the score of class classes[m], over `count` classes, so few that their sums stay in
-// registers.
+// registers: several for each class, to hide the latency of additions.
 template <int count, class Rows>
 void few_class_scores(const Rows& rows, std::int64_t i, const std::int32_t* classes,
                       const double* weights, std::int64_t stride, double* out) {
+  constexpr int turns = count <= 2 ? 4 : 2;
   std::int64_t at[count];
-  double sums[count] = {};
+  double sums[turns][count] = {};
   for (int m = 0; m < count; ++m) at[m] = classes[m];
-  rows.for_each(i, [&](std::int64_t j, double v) {
+  rows.template for_each_in_turns<turns>(i, [&](auto turn, std::int64_t j, double v) {
     const double* w = weights + j * stride;
-    for (int m = 0; m < count; ++m) sums[m] += v * w[at[m]];
+    for (int m = 0; m < count; ++m) sums[turn][m] += v * w[at[m]];
   });
-  for (int m = 0; m < count; ++m) out[m] = sums[m];
+  for (int m = 0; m < count; ++m) {
+    out[m] = 0.0;
+    for (int turn = 0; turn < turns; ++turn) out[m] += sums[turn][m];
+  }
 }
 
 // W += x_i delta' over `count` classes, so few that their changes stay in registers.

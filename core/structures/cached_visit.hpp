@@ -1,5 +1,5 @@
-// A visit to a sentence that searches for no other labelings than those that are kept: it reads the
-// scores of their cells alone.
+// A visit to a sentence that searches for labelings among the labels that are kept only: it reads
+// the scores of their cells alone.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "structures/cell_products.hpp"
+#include "structures/kept_search.hpp"
+#include "structures/labeling_products.hpp"
 #include "structures/share_moves.hpp"
 
 namespace widemargin {
@@ -14,11 +16,12 @@ namespace widemargin {
 class CachedVisit {
  public:
   ShareMoves moves;
+  double gap = 0.0;  // of the sentence among these labelings, at the weights that were seen
 
   // Proposes shares; returns whether they differ from those that are kept.
   template <class Rows>
   bool solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-             const Labelings& cache, double enough) {
+             const float* gram, Labelings& cache, double enough) {
     const LabelingCells& cells = cache.cells;
     scores_.resize(cells.size());
     cell_scores(rows, data, i, cells, weights, scores_.data());
@@ -30,12 +33,40 @@ class CachedVisit {
       moves.value[j] = sum;
       best = std::max(best, sum);
     }
-    const double cost = data.cost[i], gap = cost * (best - moves.mean());
-    return gap > enough && moves.settle(cost, cache, std::max(enough, least_gain * gap));
+    const double found = search_.run(data, i, cells, scores_.data(), weights);
+    const double cost = data.cost[i];
+    gap = std::max(cost * (std::max(best, found) - moves.mean()), 0.0);
+    if (!(gap > enough)) return false;
+    if (cost * (found - best) > worth_keeping * gap) add(data, i, gram, found, cache);
+    return moves.settle(cost, cache, std::max(enough, least_gain * gap));
   }
 
  private:
+  KeptSearch search_;
+  KeptProducts kept_;
+  CellMaker maker_;
   std::vector<double> scores_;
+  std::vector<ShortLabel> own_;
+
+  // Keeps the labeling that was found, in place of those that have no share.
+  void add(const ChainData& data, std::int64_t i, const float* gram, double value,
+           Labelings& cache) {
+    const std::int64_t length = data.length(i);
+    std::int64_t used = 0;
+    for (std::int64_t j = 0; j < cache.count(); ++j) {
+      if (cache.share[j] > 0.0) moves.value[used++] = moves.value[j];
+    }
+    cache.drop_unused(length);
+    own_.assign(data.labels(i), data.labels(i) + length);
+    kept_.open(data, own_.data(), cache, length);
+    kept_.extend(data, gram, own_.data(), search_.labels.data(), cache, length);
+    maker_.make(
+        data, i, cache.count(), [&](std::int64_t j) { return cache.labeling(j, length); },
+        cache.cells);
+    moves.value.resize(static_cast<std::size_t>(used + 1));
+    moves.value[used] = value;
+    moves.share = cache.share;
+  }
 };
 
 }  // namespace widemargin

@@ -71,10 +71,9 @@ class ChainBlock {
  private:
   std::int64_t length_ = 0, classes_ = 0, stride_ = 0;
   std::vector<double> nodes_, edges_, table_, zeros_, line_, before_;
-  std::vector<Difference> differences_;
   std::vector<ShortLabel> found_, own_;
   CellMaker maker_;
-  LabelingProducts products_;
+  KeptProducts kept_;
 
   ChainScores scores() const { return {nodes_.data(), edges_.data(), length_, classes_, stride_}; }
   double right() const { return labeling_score(scores(), own_.data()); }
@@ -96,14 +95,8 @@ class ChainBlock {
     own_.assign(data.labels(i), data.labels(i) + length_);
     cache.drop_unused(length_);
     const std::int64_t count = cache.count();
-    if (std::ssize(differences_) < count) differences_.resize(static_cast<std::size_t>(count));
-    for (std::int64_t j = 0; j < count; ++j) {
-      differences_[j].make(data, own_.data(), cache.labeling(j, length_), length_);
-    }
-    if (gram != nullptr && std::ssize(cache.products) != count * count) {
-      cache.products.clear();
-      for (std::int64_t j = 0; j < count; ++j) add_products(data, gram, cache, j);
-    }
+    kept_.open(data, own_.data(), cache, length_);
+    if (gram != nullptr) kept_.complete(data, gram, own_.data(), cache, length_);
     moves.open(cache);
     for (std::int64_t j = 0; j < count; ++j) moves.value[j] = evaluated(cache, j);
   }
@@ -118,38 +111,19 @@ class ChainBlock {
   double evaluated(const Labelings& cache, std::int64_t j) const {
     const ShortLabel* y = cache.labeling(j, length_);
     double sum = 0.0;
-    for (const std::int32_t t : differences_[j].rows) {
+    for (const std::int32_t t : kept_.differences[j].rows) {
       sum += nodes_[t * stride_ + y[t]] - nodes_[t * stride_ + own_[t]];
     }
-    for (const EdgeChange& e : differences_[j].edges) sum -= e.sign * edges_[e.cell];
+    for (const EdgeChange& e : kept_.differences[j].edges) sum -= e.sign * edges_[e.cell];
     return sum;
-  }
-
-  // Extends the products of the labelings before j by those of j.
-  void add_products(const ChainData& data, const float* gram, Labelings& cache, std::int64_t j) {
-    line_.resize(static_cast<std::size_t>((j + 1) * (j + 1)));
-    for (std::int64_t l = 0; l < j; ++l) {
-      std::copy_n(cache.products.begin() + l * j, j, line_.begin() + l * (j + 1));
-    }
-    products_.open(data, differences_[j], cache.labeling(j, length_));
-    for (std::int64_t l = 0; l <= j; ++l) {
-      line_[l * (j + 1) + j] = line_[j * (j + 1) + l] =
-          products_.with(gram, length_, own_.data(), differences_[l], cache.labeling(l, length_));
-    }
-    products_.close();
-    cache.products = line_;
   }
 
   // Takes the labeling that was found into the cache, unless it is there already.
   void add(const ChainData& data, const float* gram, Labelings& cache) {
     if (found_ == own_ || cache.find(found_.data(), length_) >= 0) return;
-    cache.add(found_.data(), length_);
-    const std::int64_t j = cache.count() - 1;
-    if (std::ssize(differences_) <= j) differences_.emplace_back();
-    differences_[j].make(data, own_.data(), found_.data(), length_);
-    if (gram != nullptr) add_products(data, gram, cache, j);
+    kept_.extend(data, gram, own_.data(), found_.data(), cache, length_);
     moves.share.push_back(0.0);
-    moves.value.push_back(evaluated(cache, j));
+    moves.value.push_back(evaluated(cache, cache.count() - 1));
   }
 
   // Brings the scores to the weights that the moves since `before_` lead to.
@@ -158,7 +132,7 @@ class ChainBlock {
       const double amount = cost * (moves.share[j] - before_[j]);
       if (amount == 0.0) continue;
       const ShortLabel* y = cache.labeling(j, length_);
-      for (const std::int32_t s : differences_[j].rows) {
+      for (const std::int32_t s : kept_.differences[j].rows) {
         const float* products = gram + s * length_;
         double* node = nodes_.data();
         for (std::int64_t t = 0; t < length_; ++t, node += stride_) {
@@ -167,7 +141,7 @@ class ChainBlock {
           node[y[s]] -= change;
         }
       }
-      for (const EdgeChange& e : differences_[j].edges) edges_[e.cell] += e.sign * amount;
+      for (const EdgeChange& e : kept_.differences[j].edges) edges_[e.cell] += e.sign * amount;
     }
   }
 
@@ -188,9 +162,9 @@ class ChainBlock {
 
   double edge_norm(std::int64_t up, std::int64_t down) {
     std::vector<EdgeChange> all;
-    if (up >= 0) all = differences_[up].edges;
+    if (up >= 0) all = kept_.differences[up].edges;
     if (down >= 0) {
-      for (const EdgeChange& e : differences_[down].edges) all.push_back({e.cell, -e.sign});
+      for (const EdgeChange& e : kept_.differences[down].edges) all.push_back({e.cell, -e.sign});
     }
     line_.assign(edges_.size(), 0.0);
     for (const EdgeChange& e : all) line_[static_cast<std::size_t>(e.cell)] += e.sign;

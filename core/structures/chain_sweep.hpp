@@ -1,6 +1,7 @@
-// Block-coordinate Frank-Wolfe over sentences. The sentences of a batch are solved side by side at
-// the same weights; their proposals are then applied in order, each as far as it still pays. The
-// result does not depend on the number of threads.
+// Block-coordinate Frank-Wolfe over sentences, with and without searches for labelings. The
+// sentences of a batch are solved side by side at the same weights; their proposals are then
+// applied in order, each as far as it still pays. The result does not depend on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,26 @@
 
 namespace widemargin {
 
+// Steps between labelings that are kept are longer than the best one for the sentence alone by this
+// factor, if that is feasible: what is too much for it now is about what the steps of the others
+// will ask of it. Below 2 every step gains (successive over-relaxation). Steps towards labelings
+// that a search has found are not: they are far from the last ones.
+constexpr double over_relaxation = 1.5;
+
 class ChainSweep {
  public:
   std::vector<Labelings> cache;
   std::vector<double> gaps;  // of each sentence when it was last visited
   double linear = 0.0;       // sum of c_i times the mean cost of the labelings
-  double gained = 0.0;       // of the dual objective in this pass
   std::int64_t read = 0;     // rows whose scores a pass without searches has read
+  double kept_gap = 0.0;  // of all sentences among the labels that are kept, as such a pass saw it
   TokenGram gram;
 
   explicit ChainSweep(const ChainData& data, std::int64_t batch)
       : cache(static_cast<std::size_t>(data.count)),
         gaps(static_cast<std::size_t>(data.count), std::numeric_limits<double>::infinity()),
         batch_(batch),
-        blocks_(static_cast<std::size_t>(batch)) {}
+        turns_(static_cast<std::size_t>(batch)) {}
 
   // Begins a pass over the sentences that have a cost, in random order.
   std::int64_t begin(const ChainData& data, std::uint64_t seed, double enough) {
@@ -51,14 +58,22 @@ class ChainSweep {
 
   // Goes on with such a pass for about so many rows; returns whether it is complete.
   template <class Rows>
-  bool sweep_cached(const Rows& rows, const ChainData& data, double* weights, std::int64_t budget) {
+  bool sweep_cached(const Rows& rows, const ChainData& data, double* weights, std::int64_t budget,
+                    int threads) {
+    Team team(useful(threads));
     const std::int64_t end = read + budget;
-    for (; next_ < std::ssize(order_) && read < end; ++next_) {
-      const std::int64_t i = order_[next_];
-      read += cache[i].cells.rows();
-      if (visit_.solve(rows, data, i, weights, cache[i], enough_)) {
-        apply(rows, data, i, visit_.moves, 0.0, false, weights);
+    while (next_ < std::ssize(order_) && read < end) {
+      const std::int64_t count = left_of_batch();
+      team.run(count, [&](std::int64_t k, int) {
+        const std::int64_t i = order_[next_ + k];
+        turns_[k].solve_cached(rows, data, i, weights, gram.of(i), cache[i], enough_);
+        if (count > 1) turns_[k].bend(data, i, cache[i]);
+      });
+      for (std::int64_t k = 0; k < count; ++k) {
+        read += cache[order_[next_ + k]].cells.rows();
+        kept_gap += turns_[k].visit.gap;
       }
+      apply(rows, data, count, weights);
     }
     return next_ == std::ssize(order_);
   }
@@ -67,25 +82,19 @@ class ChainSweep {
   template <class Rows>
   bool sweep(const Rows& rows, const ChainData& data, double* weights, std::int64_t budget,
              int threads) {
-    Team team(threads);
+    Team team(useful(threads));
     std::int64_t visited = 0;
     while (next_ < std::ssize(order_) && visited < budget) {
-      const std::int64_t count = std::min(batch_, std::ssize(order_) - next_);
-      const std::int64_t* chosen = order_.data() + next_;
+      const std::int64_t count = left_of_batch();
       team.run(count, [&](std::int64_t k, int) {
-        const std::int64_t i = chosen[k];
-        blocks_[k].solve(rows, data, i, weights, gram.of(i), cache[i], enough_);
+        const std::int64_t i = order_[next_ + k];
+        turns_[k].solve(rows, data, i, weights, gram.of(i), cache[i], enough_);
       });
-      bool moved = false;
       for (std::int64_t k = 0; k < count; ++k) {
-        const std::int64_t i = chosen[k];
-        gaps[i] = blocks_[k].gap;
-        if (blocks_[k].changed) {
-          moved |= apply(rows, data, i, blocks_[k].moves, blocks_[k].curvature, moved, weights);
-        }
-        visited += data.length(i);
+        gaps[order_[next_ + k]] = turns_[k].block.gap;
+        visited += data.length(order_[next_ + k]);
       }
-      next_ += count;
+      apply(rows, data, count, weights);
     }
     return next_ == std::ssize(order_);
   }
@@ -97,39 +106,90 @@ class ChainSweep {
     shuffle(order_, seed);
     next_ = 0;
     enough_ = enough;
-    gained = 0.0;
     read = 0;
+    kept_gap = 0.0;
     return std::ssize(order_);
   }
+
+  // What one sentence of a batch proposes.
+  struct Turn {
+    ChainBlock block;
+    CachedVisit visit;
+    CellChange change;
+    const ShareMoves* moves = nullptr;
+    bool changed = false;
+    double curvature = 0.0;
+    double relaxation = 1.0;
+
+    template <class Rows>
+    void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
+               const float* gram, Labelings& own, double enough) {
+      block.solve(rows, data, i, weights, gram, own, enough);
+      changed = block.changed;
+      curvature = block.curvature;
+      relaxation = 1.0;
+      if (changed) collect(data, i, own, block.moves);
+    }
+    template <class Rows>
+    void solve_cached(const Rows& rows, const ChainData& data, std::int64_t i,
+                      const double* weights, const float* gram, Labelings& own, double enough) {
+      changed = visit.solve(rows, data, i, weights, gram, own, enough);
+      if (!changed) return;
+      relaxation = over_relaxation;
+      collect(data, i, own, visit.moves);
+    }
+    // What a step needs that others come before.
+    void bend(const ChainData& data, std::int64_t i, const Labelings& own) {
+      if (changed) curvature = visit.moves.curvature(data.cost[i], own);
+    }
+    void collect(const ChainData& data, std::int64_t i, const Labelings& own,
+                 const ShareMoves& proposed) {
+      moves = &proposed;
+      change.collect(data, i, own.cells, own.share, proposed.share);
+    }
+  };
 
   std::int64_t batch_, next_ = 0;
   double enough_ = 0.0;
   std::vector<std::int64_t> order_;
-  std::vector<ChainBlock> blocks_;
-  CellChange change_;
-  CachedVisit visit_;
+  std::vector<Turn> turns_;
+
+  int useful(int threads) const {
+    return static_cast<int>(std::min<std::int64_t>(threads, batch_));
+  }
+  std::int64_t left_of_batch() const { return std::min(batch_, std::ssize(order_) - next_); }
+
+  // Takes the steps of a batch in order.
+  template <class Rows>
+  void apply(const Rows& rows, const ChainData& data, std::int64_t count, double* weights) {
+    bool stale = false;  // whether the weights have changed since the proposals
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (turns_[k].changed)
+        stale |= step(rows, data, order_[next_ + k], turns_[k], stale, weights);
+    }
+    next_ += count;
+  }
 
   // Moves the shares of a sentence towards those proposed, as far as the dual objective grows.
   template <class Rows>
-  bool apply(const Rows& rows, const ChainData& data, std::int64_t i, const ShareMoves& moves,
-             double curvature, bool stale, double* weights) {
+  bool step(const Rows& rows, const ChainData& data, std::int64_t i, Turn& turn, bool stale,
+            double* weights) {
     Labelings& own = cache[i];
-    change_.collect(data, i, own.cells, own.share, moves.share);
-    double step = 1.0;
+    const std::vector<double>& proposed = turn.moves->share;
+    double best = 1.0;  // as far as the sentence alone would go
     if (stale) {
-      const double slope = change_.slope(rows, data, i, own.cells, weights);
+      const double slope = turn.change.slope(rows, data, i, own.cells, weights);
       if (!(slope > 0.0)) return false;
-      step = slope < curvature ? slope / curvature : 1.0;
-      gained += step * (slope - 0.5 * step * curvature);
-    } else {
-      gained += moves.gained;
+      if (slope < turn.curvature) best = slope / turn.curvature;
     }
+    const double step = std::min(turn.relaxation * best, turn.moves->longest(own, turn.relaxation));
     for (std::int64_t j = 0; j < own.count(); ++j) {
-      const double moved = own.share[j] + step * (moves.share[j] - own.share[j]);
-      own.share[j] = step == 1.0 ? moves.share[j] : std::max(moved, 0.0);
+      const double moved = own.share[j] + step * (proposed[j] - own.share[j]);
+      // Rounding leaves nothing of a share that was to go.
+      own.share[j] = step == 1.0 ? proposed[j] : moved > 1e-12 * own.share[j] ? moved : 0.0;
     }
-    linear += step * change_.mistakes;
-    change_.add(rows, data, i, own.cells, step, weights);
+    linear += step * turn.change.mistakes;
+    turn.change.add(rows, data, i, own.cells, step, weights);
     return true;
   }
 };

@@ -30,8 +30,9 @@ struct LabelingCells {
   // Calls visit(cell, +1 or -1) for the terms of a labeling.
   template <class Visit>
   void for_terms(std::int64_t j, Visit&& visit) const {
+    static constexpr double signs[] = {1.0, -1.0};  // read, so that there is no branch to guess
     for (std::int32_t p = term_begin[j]; p < term_begin[j + 1]; ++p) {
-      visit(terms[p] >> 1, (terms[p] & 1) != 0 ? -1.0 : 1.0);
+      visit(terms[p] >> 1, signs[terms[p] & 1]);
     }
   }
 };

@@ -1,6 +1,7 @@
 // Inner products of labelings of one sentence, from where they differ from its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -83,6 +84,61 @@ class LabelingProducts {
   std::vector<std::int32_t> counts_;  // of each transition in psi(y)
   const Difference* from_ = nullptr;
   const ShortLabel* y_ = nullptr;
+};
+
+// The products of the labelings of one sentence that are kept, made when they are needed.
+class KeptProducts {
+ public:
+  std::vector<Difference> differences;  // of each labeling, as far as `open` or `extend` made them
+
+  // Begins with a sentence, whose own labels are given.
+  void open(const ChainData& data, const ShortLabel* own, const Labelings& cache,
+            std::int64_t length) {
+    const std::int64_t count = cache.count();
+    if (std::ssize(differences) < count) differences.resize(static_cast<std::size_t>(count));
+    for (std::int64_t j = 0; j < count; ++j) {
+      differences[j].make(data, own, cache.labeling(j, length), length);
+    }
+  }
+
+  // Computes all products unless they are there.
+  void complete(const ChainData& data, const float* gram, const ShortLabel* own, Labelings& cache,
+                std::int64_t length) {
+    const std::int64_t count = cache.count();
+    if (std::ssize(cache.products) == count * count) return;
+    cache.products.clear();
+    for (std::int64_t j = 0; j < count; ++j) add(data, gram, own, cache, length, j);
+  }
+
+  // Keeps one more labeling; without products of the rows it has none with the others.
+  void extend(const ChainData& data, const float* gram, const ShortLabel* own,
+              const ShortLabel* found, Labelings& cache, std::int64_t length) {
+    cache.add(found, length);
+    const std::int64_t j = cache.count() - 1;
+    if (std::ssize(differences) <= j) differences.emplace_back();
+    differences[j].make(data, own, found, length);
+    if (gram != nullptr) add(data, gram, own, cache, length, j);
+  }
+
+ private:
+  LabelingProducts products_;
+  std::vector<double> line_;
+
+  // Extends the products of the labelings before j by those of j.
+  void add(const ChainData& data, const float* gram, const ShortLabel* own, Labelings& cache,
+           std::int64_t length, std::int64_t j) {
+    line_.resize(static_cast<std::size_t>((j + 1) * (j + 1)));
+    for (std::int64_t l = 0; l < j; ++l) {
+      std::copy_n(cache.products.begin() + l * j, j, line_.begin() + l * (j + 1));
+    }
+    products_.open(data, differences[j], cache.labeling(j, length));
+    for (std::int64_t l = 0; l <= j; ++l) {
+      line_[l * (j + 1) + j] = line_[j * (j + 1) + l] =
+          products_.with(gram, length, own, differences[l], cache.labeling(l, length));
+    }
+    products_.close();
+    cache.products = line_;
+  }
 };
 
 }  // namespace widemargin

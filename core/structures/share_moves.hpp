@@ -14,11 +14,13 @@ namespace widemargin {
 // before the next visit.
 constexpr double least_gain = 0.1;
 
+// A labeling put together from others is kept if it closes more than this times the gap.
+constexpr double worth_keeping = 0.5;
+
 struct ShareMoves {
   std::vector<double> share;  // as proposed, for each labeling that is kept
   std::vector<double> value;  // what its score, costs included, is above that of the own labeling
   double rest = 1.0;          // the share of the sentence's own labeling
-  double gained = 0.0;        // of the dual objective
 
   void open(const Labelings& cache) {
     share = cache.share;
@@ -26,7 +28,6 @@ struct ShareMoves {
     double sum = 0.0;
     for (const double each : share) sum += each;
     rest = std::max(0.0, 1.0 - sum);
-    gained = 0.0;
   }
 
   double mean() const {
@@ -80,7 +81,6 @@ struct ShareMoves {
     const double amount = cost * moved;
     for (std::int64_t j = 0; up >= 0 && j < count; ++j) value[j] -= amount * with_up[j];
     for (std::int64_t j = 0; down >= 0 && j < count; ++j) value[j] += amount * with_down[j];
-    gained += amount * (gain - 0.5 * amount * norm);
     return true;
   }
 
@@ -90,6 +90,20 @@ struct ShareMoves {
     std::int64_t made = 0;
     while (made < most && move(cost, cache, least)) ++made;
     return made > 0;
+  }
+
+  // The longest step from the shares of the cache through those proposed that is feasible, or
+  // `most`.
+  double longest(const Labelings& cache, double most) const {
+    double sum = 0.0, before = 0.0;
+    for (std::size_t j = 0; j < share.size(); ++j) {
+      const double change = share[j] - cache.share[j];
+      sum += change;
+      before += cache.share[j];
+      if (change < 0.0) most = std::min(most, cache.share[j] / -change);
+    }
+    if (sum > 0.0) most = std::min(most, (1.0 - before) / sum);
+    return std::max(most, 1.0);
   }
 
   // The squared norm of the change of the weights.

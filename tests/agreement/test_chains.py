@@ -98,3 +98,16 @@ def test_layouts_threads_and_long_sentences_agree() -> None:
     sparse = SequenceSVC(C=0.2, tol=1e-4).fit(flat, np.concatenate(y), lengths=lengths)
     assert sparse.certificate_.primal == pytest.approx(dense.certificate_.primal, rel=2e-4)
     assert dense.score(X, y) > np.mean(np.vstack(X).argmax(axis=1) == np.concatenate(y))
+
+
+def test_batches_do_not_depend_on_threads() -> None:
+    random = np.random.default_rng(4)
+    y = [np.cumsum(random.random(n) < 0.4) % 3 for n in random.integers(1, 5, 1700)]
+    X = [np.eye(3)[labels] + 0.9 * random.normal(size=(labels.size, 3)) for labels in y]
+    one = SequenceSVC(C=0.05, tol=1e-3).fit(X, y)
+    assert one.certificate_.relative_gap <= 1e-3
+    for threads in (2, 3):
+        more = SequenceSVC(C=0.05, tol=1e-3, n_jobs=threads).fit(X, y)
+        assert np.array_equal(more.coef_, one.coef_)
+        assert np.array_equal(more.transition_, one.transition_)
+        assert more.n_iter_ == one.n_iter_

@@ -124,9 +124,9 @@ def test_lengths_must_fit() -> None:
 
 def test_warm_start_weights_and_copies() -> None:
     model = SequenceSVC(C=0.5, warm_start=True, tol=1e-4).fit(X, Y)
-    cold = model.n_iter_
     model.fit(X, Y)
     assert model.n_iter_ == 0
+    cold = SequenceSVC(C=0.6, tol=1e-4).fit(X, Y).n_iter_
     model.set_params(C=0.6).fit(X, Y)
     assert model.n_iter_ < cold
     assert model.certificate_.relative_gap <= 1e-4

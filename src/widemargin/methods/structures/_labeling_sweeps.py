@@ -29,6 +29,10 @@ class LabelingState(State):
     random: np.random.Generator
     last_gap: float = np.inf
     """What the visits of the pass before saw."""
+    depth: float = 1.0
+    """What the gap among the labels that are kept may be of that."""
+    hopes: int = 0
+    """Passes after which the gap was thought to be small enough."""
 
     @property
     def point(self) -> Point:
