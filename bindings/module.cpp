@@ -10,6 +10,7 @@ void register_blocks(nb::module_& m);
 void register_threaded(nb::module_& m);
 void register_threaded_corner(nb::module_& m);
 void register_structures(nb::module_& m);
+void register_tables(nb::module_& m);
 void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_tube(nb::module_& m);
 void register_pairs(nb::module_& m);
@@ -219,6 +220,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_multiclass(m);
   register_multinomial(m);
   register_structures(m);
+  register_tables(m);
   register_columns(m, rows);
   register_lanes(m, rows);
 }

@@ -98,7 +98,6 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/block_work.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/block_file.py": {"VERSION": "of a format"},
-    "data/parquet_tables.py": {"_TILE_ROWS": "a buffer"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
     "data/disk_data.py": dict.fromkeys(
         ("VECTORS", "WAITING", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
 from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
-
-_TILE_ROWS = 2**8
-"""Rows that are gathered from all columns at once."""
+from widemargin.instruction_sets import core
 
 
 def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
@@ -55,15 +53,9 @@ def _features(arrow: Any, table: Any, places: list[int], path: PathLike) -> NDAr
         if not any(test(kind) for test in numeric):
             fail(path, f"column {name!r} contains {kind}, not numbers")
         columns.append(_arrow_values(table.column(place), name, path))
-    _transpose(columns, X)
+    if columns:
+        core.rows_of_columns([np.ascontiguousarray(values, X.dtype) for values in columns], X)
     return X
-
-
-def _transpose(columns: list[NDArray[Any]], X: NDArray[Any]) -> None:
-    """Write columns to a matrix of rows, tile by tile: each tile stays in the cache."""
-    for begin in range(0, X.shape[0] if columns else 0, _TILE_ROWS):
-        part = X[begin : begin + _TILE_ROWS]
-        np.stack([column[begin : begin + len(part)] for column in columns], axis=1, out=part)
 
 
 def write_parquet(X: Any, y: Any, path: PathLike, names: Sequence[str] | None = None) -> None:
@@ -118,7 +110,8 @@ def iter_parquet(
             if count == 0:
                 fail(path, "there are no examples in the file")
             rows = max(1, most_bytes // _bytes_of_row(arrow, file.schema_arrow))
-            done = 0
+            # A power of two, as blocks have: none is put together from two parts.
+            rows, done = 1 << (rows.bit_length() - 1), 0
             for batch in file.iter_batches(batch_size=rows):
                 done += batch.num_rows
                 table = arrow.Table.from_batches([batch])
