@@ -241,3 +241,20 @@ def test_the_weights_stay_those_of_the_dual_variables(loss: str, free: bool, see
             w = problem.rows.combine(state.alpha, y)
             assert np.linalg.norm(state.w - w) <= 1e-7 * np.linalg.norm(w)
             assert state.sweeps.residual == pytest.approx(float(state.alpha @ y), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(400, 30), (400, 100)])
+def test_the_gap_at_the_end_of_a_step_is_the_one_expected(shape: tuple[int, int]) -> None:
+    """Right after an extrapolation it was several times what the sweep before had seen."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=shape) * np.logspace(0.0, -1.5, shape[1])
+    y = np.where(random.random(shape[0]) < 0.5, 1.0, -1.0)
+    cost = np.full(shape[0], 10.0)
+    problem = BinaryProblem(Rows.of(X), y, cost, LOSSES["logistic"], False)
+    state = DualCD().start(problem, None, Settings(1e-9, 0))
+    ratios = []
+    for _ in range(80):
+        DualCD().advance(state)
+        if state.passes > 20.0:
+            ratios.append(problem.certify(state.point)[1].relative_gap / state.expected_gap)
+    assert float(np.median(ratios)) < 1.5

@@ -144,13 +144,22 @@ class DualCD:
         )
 
     def advance(self, state: DualCDState) -> None:
-        """Sweep over the active examples, again if they are few, and extrapolate.
+        """Extrapolate, and sweep over the active examples, again if they are few.
 
         A step is worth at least a quarter of a pass, so that what is done once a step stays small
         beside it and steps can be counted against ``max_iter``.
         """
         problem, sweeps = state.problem, state.sweeps
-        # 1) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
+        # 1) extrapolate along the sweeps since the last time, once they have cost more than it. Not
+        # after the sweep: single margins are off then, and the gap is larger than what it saw
+        due = state.since_extrapolation * state.mean_entries
+        if state.since_extrapolation > 0 and due >= MACHINE.extrapolate_after * state.w.size:
+            if state.before.known:
+                self._extrapolate(state)
+            else:
+                self._mark(state)
+
+        # 2) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
         visited, gap = self._sweeps(state), sweeps.gap
         state.active = sweeps.active
         if sweeps.rho > 0.0:
@@ -160,16 +169,8 @@ class DualCD:
         state.passes += visited / max(1, state.count)
         size = problem.rows.size
         problem.meter.add(MACHINE.sweep_call + size.sweep(problem.loss.visit_cost, visited))
-
-        # 2) extrapolate along the sweeps since the last time, once they have cost more than it
         if settled:
             state.since_extrapolation += visited
-            due = state.since_extrapolation * state.mean_entries
-            if due >= MACHINE.extrapolate_after * state.w.size:
-                if state.before.known:
-                    self._extrapolate(state)
-                else:
-                    self._mark(state)
         elif state.passes >= _SETTLED:
             self._mark(state)
 
