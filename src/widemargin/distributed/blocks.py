@@ -7,6 +7,7 @@ loads, and a task that it computes, again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -34,7 +35,7 @@ class Spread:
 
 
 class ClusterLostError(ConnectionError):
-    """The scheduler cannot be reached any more, or has forgotten the work.
+    """The scheduler cannot be reached any more, has forgotten the work, or has no workers.
 
     Examples
     --------
@@ -50,7 +51,8 @@ class DaskBlocks:
 
     Attributes
     ----------
-    client : Client
+    waiting : Waiting
+        With the client.
     partitions : list of futures
         Each a `Partition`.
     ranges : list of tuple of two int
@@ -61,7 +63,7 @@ class DaskBlocks:
         For vectors over the examples, which stay with the client.
     """
 
-    client: Any
+    waiting: Waiting
     partitions: list[Any]
     ranges: list[tuple[int, int]]
     cuts: Places
@@ -135,8 +137,7 @@ class DaskBlocks:
                 done += end - begin
             if not few:
                 return replace(self, partitions=partitions, ranges=ranges, cuts=cuts)
-            waited_for(partitions, checkpoint)
-            arrays = self.client.gather(partitions)
+            arrays = self.waiting.gather(partitions, checkpoint)
         return LocalBlocks.of_few(arrays, self.constant, self.threads)
 
     def with_constant(self, value: float) -> DaskBlocks:
@@ -159,7 +160,7 @@ class DaskBlocks:
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         # Arguments go through the scheduler, which sends them again if a worker dies.
-        return self.client.submit(function, *arguments, pure=False)
+        return self.waiting.client.submit(function, *arguments, pure=False)
 
     def _gathered(
         self,
@@ -174,23 +175,60 @@ class DaskBlocks:
                 self._submit(on_worker.merged, merge, *futures[k : k + FAN_IN])
                 for k in range(0, len(futures), FAN_IN)
             ]
-        waited_for(futures, checkpoint)
-        return list(self.client.gather(futures))
+        return self.waiting.gather(futures, checkpoint)
 
 
-def waited_for(futures: list[Any], checkpoint: Callable[[], None]) -> None:
-    """Wait, with a checkpoint now and then."""
-    from distributed import TimeoutError as NotYet
-    from distributed import wait
+@dataclass(frozen=True)
+class Waiting:
+    """How long to wait for a cluster.
 
-    while True:
-        try:
-            wait(futures, timeout=0.2)
-        except NotYet:
+    Attributes
+    ----------
+    client : Client
+    limit : float or None
+        Seconds without a single worker after which a fit gives up; None for no limit.
+    """
+
+    client: Any
+    limit: float | None = None
+
+    def wait_for(self, futures: list[Any], checkpoint: Callable[[], None] = no_checkpoint) -> None:
+        """Wait, with a checkpoint now and then.
+
+        Raises
+        ------
+        ClusterLostError
+            If there was no worker for too long.
+        """
+        from distributed import TimeoutError as NotYet
+        from distributed import wait
+
+        without, following = None, 0.0
+        while True:
+            try:
+                wait(futures, timeout=0.2)
+            except NotYet:
+                checkpoint()
+                now = time.monotonic()
+                if self.limit is None or now < following:
+                    continue
+                following = now + min(2.0, 0.5 * self.limit)
+                without = None if self.client.nthreads() else (without or now)
+                if without is not None and now - without >= self.limit:
+                    raise ClusterLostError(
+                        f"the cluster has had no worker for {self.limit:g} s (worker_timeout), so "
+                        "that the fit cannot go on"
+                    ) from None
+                continue
             checkpoint()
-            continue
-        checkpoint()
-        return
+            return
+
+    def gather(
+        self, futures: list[Any], checkpoint: Callable[[], None] = no_checkpoint
+    ) -> list[Any]:
+        """Wait, and return the results."""
+        self.wait_for(futures, checkpoint)
+        return list(self.client.gather(futures))
 
 
 class reaching_the_cluster:  # noqa: N801 - a context manager

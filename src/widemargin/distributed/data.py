@@ -15,7 +15,7 @@ from widemargin.data.centring import sampled_step, shift_of_sample
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.work import Size
 from widemargin.distributed import partition as on_worker
-from widemargin.distributed.blocks import DaskBlocks, reaching_the_cluster
+from widemargin.distributed.blocks import DaskBlocks, Waiting, reaching_the_cluster
 
 
 class DaskData(Elsewhere):
@@ -26,10 +26,19 @@ class DaskData(Elsewhere):
     client : Client
     X : dask array, dask dataframe, or list of delayed matrices
     y, sample_weight : dask array, dask series, list of delayed arrays, array, or None
+    worker_timeout : float, optional
+        Seconds without a single worker after which to give up.
     """
 
-    def __init__(self, client: Any, X: Any, y: Any = None, sample_weight: Any = None) -> None:
-        self._client = client
+    def __init__(
+        self,
+        client: Any,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        worker_timeout: float | None = None,
+    ) -> None:
+        self._waiting = Waiting(client, worker_timeout)
         columns = getattr(X, "columns", None)
         self.feature_names = None if columns is None else tuple(str(name) for name in columns)
         with reaching_the_cluster():
@@ -37,12 +46,13 @@ class DaskData(Elsewhere):
                 client.submit(on_worker.matrix_of, part, pure=False)
                 for part in client.compute(pieces_of(X))
             ]
-            labels = _column(client, y)
-            weights = _column(client, sample_weight)
-            head = client.submit(on_worker.head_of, matrices[0], HEAD, pure=False).result()
+            labels = _column(self._waiting, y)
+            weights = _column(self._waiting, sample_weight)
+            first = client.submit(on_worker.head_of, matrices[0], HEAD, pure=False)
+            head = self._waiting.gather([first])[0]
             rows = rows_of_block(head)
             parts = [client.submit(on_worker.cut, X, rows, pure=False) for X in matrices]
-            found = client.gather(
+            found = self._waiting.gather(
                 [client.submit(on_worker.description, part, pure=False) for part in parts]
             )
         self._parts = [part for part, about in zip(parts, found, strict=True) if _rows_in(about)]
@@ -59,7 +69,7 @@ class DaskData(Elsewhere):
         """Return the rows in blocks, on their workers."""
         counts = np.cumsum([0, *(len(about["lengths"]) for about in self._about)]).tolist()
         ranges = list(itertools.pairwise(counts))
-        blocks = DaskBlocks(self._client, self._parts, ranges, self.cuts, Threads(threads))
+        blocks = DaskBlocks(self._waiting, self._parts, ranges, self.cuts, Threads(threads))
         shift = None
         if centred and not self._about[0]["sparse"]:
             shift = self._shift(ranges)
@@ -78,7 +88,7 @@ class DaskData(Elsewhere):
     def matrices(self) -> Iterator[Any]:
         """Fetch the rows from the workers, partition by partition."""
         for part in self._parts:
-            yield from part.result().matrices
+            yield from self._waiting.gather([part])[0].matrices
 
     def _check(self) -> None:
         if not self._about:
@@ -101,9 +111,11 @@ class DaskData(Elsewhere):
             begin, end = np.searchsorted(blocks, [first, last]).tolist()
             if begin < end:
                 pairs = list(zip((blocks[begin:end] - first).tolist(), own[begin:end], strict=True))
-                wanted.append(self._client.submit(on_worker.rows_at, part, pairs, pure=False))
+                wanted.append(
+                    self._waiting.client.submit(on_worker.rows_at, part, pairs, pure=False)
+                )
         with reaching_the_cluster():
-            return shift_of_sample(np.concatenate(self._client.gather(wanted)))
+            return shift_of_sample(np.concatenate(self._waiting.gather(wanted)))
 
 
 def pieces_of(X: Any) -> list[Any]:
@@ -122,7 +134,7 @@ def pieces_of(X: Any) -> list[Any]:
     return list(np.asarray(delayed, dtype=object).ravel())
 
 
-def _column(client: Any, given: Any) -> Any:
+def _column(waiting: Waiting, given: Any) -> Any:
     """Return labels or weights as one array."""
     if given is None or isinstance(given, np.ndarray):
         return given
@@ -130,7 +142,7 @@ def _column(client: Any, given: Any) -> Any:
         return np.asarray(given)
     if not isinstance(given, list | tuple) and not hasattr(given, "to_delayed"):
         return on_worker.column_of(given)
-    pieces = client.gather(client.compute(pieces_of(given)))
+    pieces = waiting.gather(waiting.client.compute(pieces_of(given)))
     return np.concatenate([on_worker.column_of(piece) for piece in pieces])
 
 

@@ -20,7 +20,7 @@ from widemargin.estimators.linear_svc_cv import LinearSVCCV
 from widemargin.estimators.logistic_regression import LogisticRegression
 from widemargin.estimators.logistic_regression_cv import LogisticRegressionCV
 
-_CLIENT = {"client": None}
+_CLIENT = {"client": None, "worker_timeout": 300.0}
 _CHECKPOINTS = {"checkpoint": None, "resume": False}
 """Arguments that the local classes do not have, and their defaults."""
 
@@ -33,6 +33,7 @@ class OnDask:
 
     _own: ClassVar[dict[str, Any]] = {**_CLIENT, **_CHECKPOINTS}
     client: Any
+    worker_timeout: float | None
     classes_: Any
     _checkpoints: Checkpoints | None
 
@@ -78,7 +79,10 @@ class OnDask:
         -------
         self
         """
-        data = DaskData(self.client_, X, y, sample_weight)
+        limit = self.worker_timeout
+        if limit is not None and not limit > 0.0:
+            raise ValueError(f"worker_timeout must be positive or None; got {limit!r}")
+        data = DaskData(self.client_, X, y, sample_weight, limit)
         if getattr(self, "checkpoint", None) is not None:
             self._checkpoints = Checkpoints(self.checkpoint, bool(self.resume))  # type: ignore[attr-defined]
         try:
@@ -224,6 +228,9 @@ solver, max_iter, time_limit, warm_start, random_state, verbose, callback, dual
         Number of threads of the client, for vectors over the examples.
     client : Client, optional
         By default the present one.
+    worker_timeout : float or None, default=300.0
+        Seconds that `fit` waits for a worker while the cluster has none. Then it raises
+        `ClusterLostError`, which names the last checkpoint. None waits without a limit.
     checkpoint : path, optional
         File to write the weights to after every step.
     resume : bool, default=False
@@ -260,6 +267,9 @@ solver, max_iter, time_limit, warm_start, random_state, verbose, callback
         Number of threads of the client, for vectors over the examples.
     client : Client, optional
         By default the present one.
+    worker_timeout : float or None, default=300.0
+        Seconds that `fit` waits for a worker while the cluster has none. Then it raises
+        `ClusterLostError`, which names the last checkpoint. None waits without a limit.
     checkpoint : path, optional
         File to write the weights to after every step.
     resume : bool, default=False
@@ -296,6 +306,9 @@ intercept_scaling, class_weight, solver, max_iter, time_limit, random_state, ver
         Number of threads of the client, for vectors over the examples.
     client : Client, optional
         By default the present one.
+    worker_timeout : float or None, default=300.0
+        Seconds that `fit` waits for a worker while the cluster has none. Then it raises
+        `ClusterLostError`, which names the last checkpoint. None waits without a limit.
 
     Examples
     --------
@@ -323,6 +336,9 @@ class DaskLogisticRegressionCV(Probabilities, OnDask, LogisticRegressionCV):  # 
     ----------
     client : Client, optional
         By default the present one.
+    worker_timeout : float or None, default=300.0
+        Seconds that `fit` waits for a worker while the cluster has none. Then it raises
+        `ClusterLostError`, which names the last checkpoint. None waits without a limit.
     n_jobs : int, optional
         Number of threads of the client, for vectors over the examples.
     **arguments
