@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 TARGETS, REPEATS = (1e-3, 1e-6), 5
+SHORT, SHORT_REPEATS = 0.005, 40
+"""Runs shorter than this are repeated so often: their noise is many times larger."""
+
 LONGEST = 30.0
 """CPU seconds that a solver may spend on a cell before it gives up."""
 
@@ -39,9 +42,10 @@ def seconds_to(fits: Mapping[str, Fit], excess: Callable[[Any], float]) -> dict[
             spent += seconds
             if found[name][-1] < math.inf or spent > LONGEST:
                 break
-    for _ in range(REPEATS - 1):
+    for turn in range(1, SHORT_REPEATS):
+        longest = 1.0 if turn < REPEATS else SHORT
         for (name, level), places in levels.items():
-            if found[name][places[0]] < 1.0:
+            if found[name][places[0]] < longest:
                 seconds = _timed(fits[name], level)[0]
                 for place in places:
                     found[name][place] = min(found[name][place], seconds)

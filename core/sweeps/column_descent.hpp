@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/vectors.hpp"
 #include "rows/columns.hpp"
@@ -36,9 +37,11 @@ struct ElasticNet {
 
 // Sweeps on a model whose matrix is known; slopes = g - G (z - w) are kept up to date. Ends when no
 // coordinate violates its condition by more than `wanted`, or after about `budget` multiplications.
-// Returns the largest violation that the last sweep over all coordinates met.
-inline double matrix_sweeps(const double* matrix, std::int64_t side, double* slopes, double* z,
-                            ElasticNet penalty, double wanted, std::int64_t budget) {
+// Returns the largest violation that the last sweep over all coordinates met, and what is left of
+// the budget.
+inline std::pair<double, std::int64_t> matrix_sweeps(const double* matrix, std::int64_t side,
+                                                     double* slopes, double* z, ElasticNet penalty,
+                                                     double wanted, std::int64_t budget) {
   auto visit = [&](std::int64_t j) {
     const double* line = matrix + j * side;
     const double violation = penalty.violation(slopes[j], z[j]);
@@ -55,7 +58,7 @@ inline double matrix_sweeps(const double* matrix, std::int64_t side, double* slo
   for (;;) {
     double worst = 0.0;
     for (std::int64_t j = 0; j < side; ++j) worst = std::max(worst, visit(j));
-    if (worst <= wanted || budget <= 0) return worst;
+    if (worst <= wanted || budget <= 0) return {worst, budget};
     // Those that are not zero settle first.
     for (int sweep = 0; sweep < 20 && budget > 0; ++sweep) {
       double inner = 0.0;

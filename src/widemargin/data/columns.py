@@ -37,6 +37,17 @@ class LastColumns:
     lent: float = 0.0
     """Nanoseconds that were spent since on columns that were read where they are."""
 
+    def scores(self, rows: Rows, w: Vector) -> Vector:
+        """Return x_i · w for every row, by the copy if all columns with a weight are in it."""
+        if not w.any():
+            return np.zeros(rows.count)
+        if self.places is None or self.rows is None:
+            return rows.scores(w)
+        part = w[self.places]
+        if np.count_nonzero(part) < np.count_nonzero(w):
+            return rows.scores(w)
+        return replace(self.rows, checkpoint=rows.checkpoint, meter=rows.meter).scores(part)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:

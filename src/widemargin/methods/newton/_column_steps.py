@@ -122,7 +122,7 @@ class ColumnNewton(ABC):
         """Begin at the warm weights, or at zero with the best constant."""
         point = problem.cold_point() if warm is None else warm
         w = np.array(point.w, dtype=np.float64)
-        scores = problem.rows.scores(w) if w.any() else np.zeros(problem.rows.count)
+        last = problem.last_columns if isinstance(problem, SparseProblem) else LastColumns()
         empty = np.empty(0)
         state = ColumnState(
             problem=problem,
@@ -130,14 +130,14 @@ class ColumnNewton(ABC):
             penalty=Penalty(problem.l1_ratio, 1.0 - problem.l1_ratio),
             w=w,
             b=float(point.b) if problem.free_intercept else 0.0,
-            scores=scores,
+            scores=last.scores(problem.rows, w),
             alpha=empty,
             curvature=empty,
             v=empty,
             total=np.inf,
             active=problem.rows.weights,
             began=problem.meter.nanoseconds,
-            last=problem.last_columns if isinstance(problem, SparseProblem) else LastColumns(),
+            last=last,
         )
         self._look(state)
         self._look_at_all(state)
