@@ -90,12 +90,11 @@ REASONS: dict[str, dict[str, str]] = {
         "_CONTROLS": "characters of ASCII",
     },
     "data/gram.py": {"Kernel.degree": "the default of an argument, as scikit-learn's"},
-    "data/blocks.py": {
-        **dict.fromkeys(("DENSE_VALUES", "SPARSE_VALUES", "HEAD"), "how rows are cut: the bits"),
-        **dict.fromkeys(("FEWEST_ROWS", "MOST_ROWS"), "of results depend on it"),
-        **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS", "FEW_ROWS"), "the same"),
-        **dict.fromkeys(("SUMS", "MOST_VALUES"), "the same"),
-    },
+    "data/blocks.py": dict.fromkeys(
+        "DENSE_VALUES SPARSE_VALUES HEAD FEWEST_ROWS MOST_ROWS WIDEST_MATRIX MATRIX_ROWS FEW_ROWS "
+        "SUMS MOST_VALUES".split(),
+        "how rows are cut: the bits of results depend on it",
+    ),
     "data/block_work.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
     "data/block_file.py": {"VERSION": "of a format"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
@@ -104,6 +103,7 @@ REASONS: dict[str, dict[str, str]] = {
     ),
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},
+    "distributed/estimators.py": {"_CLIENT": "the default of an argument, in seconds"},
     "problems/sequence.py": {"_COLUMNS": "numbers in a line of cache"},
     "data/centring.py": {
         "_SAMPLE": "rows that tell whether columns are far from zero",
