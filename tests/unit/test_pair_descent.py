@@ -37,7 +37,7 @@ def _problem(layout):
     random = np.random.default_rng(5)
     X = random.random((400, 30)) * (random.random((400, 30)) < 0.4)
     X = sp.csr_matrix(X) if layout == "csr" else X
-    return OneClassProblem.on(Rows.of(X), random.uniform(0.5, 2.0, 400), 0.2)
+    return OneClassProblem.stated(Rows.of(X), random.uniform(0.5, 2.0, 400), 0.2)
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])

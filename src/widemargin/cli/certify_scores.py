@@ -117,7 +117,7 @@ def _one_class(model: ScoreModel, data: Data, options: argparse.Namespace) -> An
     cost, nu, rho = np.ones(rows.count), float(model.nu or 1.0), -model.intercept
     if not 0.0 < nu <= 1.0:
         raise ValueError(f"--nu must be above 0 and at most 1; got {nu:g}")
-    problem = OneClassProblem.on(rows, cost, nu)
+    problem = OneClassProblem.stated(rows, cost, nu)
 
     def judge(alpha: Any) -> Any:
         exact = ExactOneClass(ExactRows(X), Scaled.of(cost), nu)

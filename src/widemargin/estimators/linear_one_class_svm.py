@@ -153,7 +153,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         X, rows = validate_unlabelled(self, X)
         weight = check_sample_weight(sample_weight, rows.count)
         cost = check_costs(np.ones(rows.count) if weight is None else weight)
-        problem = OneClassProblem.on(dense_if_cheaper(rows), cost, float(self.nu))
+        problem = OneClassProblem.stated(dense_if_cheaper(rows), cost, float(self.nu))
         start = self._previous(problem) if self.warm_start else None
         solutions = self._solve(
             ["one class"],

@@ -65,7 +65,7 @@ class OneClassProblem(LinearProblem):
     power: int
 
     @classmethod
-    def on(cls, rows: Rows, cost: Vector, nu: float) -> OneClassProblem:
+    def stated(cls, rows: Rows, cost: Vector, nu: float) -> OneClassProblem:
         """State the problem of rows with costs; some cost is positive."""
         first = float(cost[0])
         total = first * cost.size if (cost == first).all() else math.fsum(cost)

@@ -52,10 +52,10 @@ class RegressionProblem(LinearProblem):
     @classmethod
     def of(cls, data: TargetSet, name: str, epsilon: float) -> RegressionProblem:
         """State the problem of a training set, with the loss of that name."""
-        return cls.on(data.rows, data.target, data.cost, (name, epsilon), data.free_intercept)
+        return cls.stated(data.rows, data.target, data.cost, (name, epsilon), data.free_intercept)
 
     @classmethod
-    def on(
+    def stated(
         cls, rows: Rows, target: Vector, cost: Vector, loss: tuple[str, float], free: bool
     ) -> RegressionProblem:
         """State the problem of rows, with targets and costs."""
