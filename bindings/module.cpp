@@ -9,6 +9,7 @@ namespace widemargin {
 void register_blocks(nb::module_& m);
 void register_threaded(nb::module_& m);
 void register_threaded_corner(nb::module_& m);
+void register_gradients(nb::module_& m);
 void register_structures(nb::module_& m);
 void register_tables(nb::module_& m);
 void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
@@ -219,6 +220,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_robust_path(m);
   register_multiclass(m);
   register_multinomial(m);
+  register_gradients(m);
   register_structures(m);
   register_tables(m);
   register_columns(m, rows);

@@ -33,9 +33,10 @@ from widemargin.data import block_work, blocks, validation
 from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.instruction_sets import core
+from widemargin.linalg import diagonal_gradients
 from widemargin.problems import threaded
 
-COMPILED = (block_work, blocks, threaded)
+COMPILED = (block_work, blocks, diagonal_gradients, threaded)
 """Modules that call compiled code which shares out work."""
 
 LOSSES = {
@@ -118,6 +119,7 @@ class HandedOut:
         compiled.BlockRows = kind(core.BlockRows, of_blocks)
         compiled.LossThreads = kind(core.LossThreads, of_vectors)
         compiled.CornerThreads = kind(core.CornerThreads, of_vectors)
+        compiled.DiagonalGradients = kind(core.DiagonalGradients, lambda *_: True)
         compiled.dot = self.timed(core.dot, of_vectors)
         compiled.count_nonzero = self.timed(core.count_nonzero, of_vectors)
         each = mock.patch.object(Threads, "each", self.timed(Threads.each, of_pieces))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+from widemargin.data.block_work import Threads
 from widemargin.linalg.cholesky import cholesky
 from widemargin.linalg.conjugate_gradients import (
     NewtonAccuracy,
     conjugate_gradients,
     relative_to_start,
 )
+from widemargin.linalg.diagonal_gradients import diagonal_gradients
 from widemargin.linalg.power_iteration import largest_eigenvalue
 from widemargin.linalg.preconditioners import ByColumn, Diagonal
 
@@ -134,3 +139,51 @@ def test_largest_eigenvalue() -> None:
     assert value == pytest.approx(true, rel=1e-6)
     assert largest_eigenvalue(A.__matmul__, 50, seed=1) <= true * (1.0 + 1e-12)
     assert largest_eigenvalue(lambda v: 0.0 * v, 50, seed=1) == 0.0
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_diagonal_gradients_are_conjugate_gradients(free: bool) -> None:
+    """The same solution in as many steps, and the same bits for any number of threads."""
+    random, side = np.random.default_rng(4), 20_000
+    B = sp.random_array((300, side), density=0.01, random_state=5, format="csr")
+    mean, right = random.standard_normal(side) if free else np.zeros(0), random.random(side)
+    shared = 0.1 / side
+    diagonal = 1.0 + np.asarray(B.multiply(B).sum(axis=0)).ravel()
+
+    def product(p: Any) -> tuple[Any, float]:
+        image = B.T @ (B @ p)
+        # p + B p − s · mean stays positive definite: s is a small negative multiple of mean·p.
+        return image, -shared * float(mean @ p) if free else 0.0
+
+    def whole(p: Any) -> Any:
+        image, share = product(p)
+        return p + image - share * mean if free else p + image
+
+    enough, lengths = NewtonAccuracy(right, 1e-12, np.inf), []
+    expected, residual, steps = conjugate_gradients(
+        whole, right, lambda r: r / diagonal, enough, 200
+    )
+    found = [
+        diagonal_gradients(product, mean, diagonal, enough, 200, lengths.append, Threads(k))
+        for k in (1, 2, 3)
+    ]
+    assert 3 < steps < 200
+    assert [entry[2] for entry in found] == [steps] * 3
+    assert len(lengths) == 3 * steps
+    np.testing.assert_allclose(found[0][0], expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(whole(found[0][0]) + found[0][1], right, atol=1e-10)
+    np.testing.assert_allclose(found[0][1], residual, atol=1e-8)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])
+        np.testing.assert_array_equal(other[1], found[0][1])
+
+
+def test_diagonal_gradients_end_without_curvature() -> None:
+    right, ones = np.array([1.0, -2.0]), np.ones(2)
+    enough = NewtonAccuracy(right, 1e-20, np.inf)
+    x, residual, steps = diagonal_gradients(
+        lambda p: (-p, 0.0), np.zeros(0), ones, enough, 10, abs, Threads()
+    )
+    assert steps == 1
+    np.testing.assert_array_equal(x, [0.0, 0.0])
+    np.testing.assert_array_equal(residual, right)

@@ -52,7 +52,7 @@ class Counts:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tasks: Counter[str] = Counter()
         self.products = self.copies = 0
-        run, take, solve = LocalBlocks.run, LocalBlocks.take, _system.conjugate_gradients
+        run, take = LocalBlocks.run, LocalBlocks.take
 
         def counted_run(blocks: Any, task: Any, *given: Any) -> Any:
             self.tasks[task.__name__] += not blocks.in_memory
@@ -62,14 +62,18 @@ class Counts:
             self.copies += 1
             return take(*given)
 
-        def counted_solve(*given: Any) -> Any:
-            found = solve(*given)
-            self.products += found[2]
-            return found
+        def counted(solve: Any) -> Any:
+            def solve_and_count(*given: Any) -> Any:
+                found = solve(*given)
+                self.products += found[2]
+                return found
+
+            return solve_and_count
 
         monkeypatch.setattr(LocalBlocks, "run", counted_run)
         monkeypatch.setattr(LocalBlocks, "take", counted_take)
-        monkeypatch.setattr(_system, "conjugate_gradients", counted_solve)
+        for name in ("conjugate_gradients", "diagonal_gradients"):
+            monkeypatch.setattr(_system, name, counted(getattr(_system, name)))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

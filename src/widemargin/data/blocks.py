@@ -184,7 +184,8 @@ class LocalBlocks:
         rows = rows.with_constant(constant) if constant else rows
         length = FEW_ROWS
         if sp.issparse(X):
-            length = max(length, SUMS * X.shape[1] * max(1, X.shape[0]) // max(1, X.nnz))
+            # Values that are as many as weights: half of what other blocks are spared.
+            length = max(length, X.shape[1] * max(1, X.shape[0]) // max(1, X.nnz))
         cuts = cuts_of(rows.count, 1 << (length - 1).bit_length())
         return cls._viewed(rows.view, cuts, threads, (X, constant, None))
 

@@ -112,7 +112,10 @@ class NewtonAccuracy:
 
     def __call__(self, x: Array, r: Array, now: Any, start: Any) -> Any:
         """Judge a solution."""
-        promised = np.abs(inner(x, self.right))
+        return self.judge(np.abs(inner(x, self.right)), inner(r, r), now, start)
+
+    def judge(self, promised: Any, squares: Any, now: Any, start: Any) -> Any:
+        """Judge by |x · right|, r · r, and r·M⁻¹r now and at the start."""
         loose = now <= _FAR_ENOUGH * np.maximum(promised, start)
-        tight = 0.5 * np.maximum(inner(r, r), now) <= self.accuracy
+        tight = 0.5 * np.maximum(squares, now) <= self.accuracy
         return np.where(promised > self.far * self.accuracy, loose, tight | (now <= _LOST * start))

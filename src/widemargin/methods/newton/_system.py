@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data import work
+from widemargin.data.block_work import Threads
 from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
-from widemargin.linalg.preconditioners import Diagonal, Preconditioner
+from widemargin.linalg.diagonal_gradients import diagonal_gradients
+from widemargin.linalg.preconditioners import Preconditioner
 from widemargin.methods.newton._gradient_products import GradientProducts, Opening, opened
 from widemargin.problems.binary import BinaryProblem
 
@@ -350,24 +352,19 @@ def _by_diagonal(
     diagonal = 1.0 + products.diagonal
     mean = np.zeros(0)
     if problem.free_intercept:
-        total = products.total
         # Where no example has curvature the intercept has none either.
+        total = products.total
         total += LIFT * (1.0 + total)
         mean = products.first / total
         # Rounding may leave less than the penalty of the difference of two large sums.
         diagonal = np.maximum(diagonal - total * mean**2, 1.0)
 
-    def product(direction: Vector) -> Vector:
-        image, share = products.product(direction)
-        image += direction
-        if problem.free_intercept:
-            image -= share * mean
-        return image
-
     reduced = right[:-1] - right[-1] * mean if problem.free_intercept else right
-    w, residual, steps = _conjugate_gradients(
-        problem, product, reduced, Diagonal(diagonal), accuracy, most, products.moved
+    enough, threads = NewtonAccuracy(reduced, accuracy, _FAR), problem.rows.threads or Threads()
+    w, residual, steps = diagonal_gradients(
+        products.product, mean, diagonal, enough, most, products.moved, threads
     )
+    _count_gradients(problem, steps)
     if not problem.free_intercept:
         return w, residual, steps
     return np.append(w, right[-1] / total - mean @ w), np.append(residual, 0.0), steps
@@ -392,9 +389,12 @@ def _conjugate_gradients(
     moved: Callable[[float], None] | None = None,
 ) -> tuple[Vector, Vector, int]:
     """Solve until ½‖r‖² ≤ accuracy; return the solution, its residual and the number of steps."""
-    solution, residual, steps = conjugate_gradients(
-        product, right, preconditioner.solve, NewtonAccuracy(right, accuracy, _FAR), most, moved
-    )
-    size = problem.rows.size
-    problem.meter.add(steps * (size.gradient_step() - size.product(2.0)))  # rows count their own
-    return solution, residual, steps
+    enough = NewtonAccuracy(right, accuracy, _FAR)
+    found = conjugate_gradients(product, right, preconditioner.solve, enough, most, moved)
+    _count_gradients(problem, found[2])
+    return found
+
+
+def _count_gradients(problem: BinaryProblem, steps: int) -> None:
+    rest = problem.rows.size.gradient_step() - problem.rows.size.product(2.0)
+    problem.meter.add(steps * rest)  # rows count their own
