@@ -30,11 +30,19 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   // Runs task(k, worker) for k = 0 ... count - 1, each once, and waits for all of them.
-  void run(std::int64_t count, const std::function<void(std::int64_t, int)>& task) {
+  template <class Task>
+  void run(std::int64_t count, Task&& task) {
     if (others_.empty()) {
       for (std::int64_t k = 0; k < count; ++k) task(k, 0);
-      return;
+    } else {
+      share_out(count, task);
     }
+  }
+
+ private:
+  static constexpr int left_bits = 40;
+
+  void share_out(std::int64_t count, const std::function<void(std::int64_t, int)>& task) {
     task_ = &task;
     done_.store(0, std::memory_order_relaxed);
     const std::uint64_t round = (open_.load(std::memory_order_relaxed) >> left_bits) + 1;
@@ -45,9 +53,6 @@ class Team {
     while (done_.load(std::memory_order_acquire) < count) patience.wait();
     if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
-
- private:
-  static constexpr int left_bits = 40;
 
   // Looks again at once for a while, then lets others run in between.
   struct Patience {

@@ -32,7 +32,7 @@ class SequenceCRF(SequenceClassifier):
     boundaries : bool, default=True
         Whether the first and the last label of a sequence have weights of their own, ``start_`` and
         ``end_``.
-    tol : float, default=1e-3
+    tol : float, default=1e-4
         Relative duality gap, (P − D)/P, at which training stops.
     solver : {"auto", "exponentiated_gradient", "lbfgs"}, default="auto"
         Optimisation method; all reach the same solution to within ``tol``.
@@ -79,7 +79,7 @@ solver_, history_
         C: float = 1.0,
         *,
         boundaries: bool = True,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         solver: str = "auto",
         max_iter: int = 10000,
         time_limit: float | None = None,

@@ -80,7 +80,7 @@ default="auto"
     >>> X = [np.eye(3)[labels] + random.normal(size=(8, 3)) for labels in y]
     >>> model = SequenceSVC(C=0.1).fit(X[:100], y[:100])
     >>> round(model.score(X[100:], y[100:]), 2)
-    0.72
+    0.71
     >>> print(model.certificate_)
     primal 50.1..., dual 50..., within ... % of the optimum
     """

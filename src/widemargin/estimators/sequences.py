@@ -120,7 +120,7 @@ class SequenceClassifier(CertifiedClassifier):
 
     def _keep_weights(self, w: Matrix) -> None:
         d, k = self.n_features_in_, self.classes_.size
-        self.coef_ = np.ascontiguousarray(w[:d, :k].T)
+        self.coef_ = w[:d, :k].T  # a view: the weights can be larger than all else
         self.transition_ = w[d : d + k, :k].copy()
         self.start_, self.end_ = w[d + k, :k].copy(), w[d + k + 1, :k].copy()
 

@@ -85,7 +85,19 @@ class _Projection:
             if found is None:
                 break
             z, alpha, gradient = found
-        return alpha
+        return self._repaired(alpha)
+
+    def _repaired(self, alpha: Array) -> Array:
+        """Return α with its constraints met to rounding.
+
+        θ adds up numbers as large as the tables, and α is what is left of them: a last Newton step
+        is taken by α itself.
+        """
+        active = alpha > 0.0
+        step = self._newton(active, self._violation(alpha))
+        moved = np.maximum(alpha + active * self._along(step) / self.square, 0.0)
+        better = np.abs(self._violation(moved)).max() < np.abs(self._violation(alpha)).max()
+        return moved if better else alpha
 
     def _starts(self) -> list[Array]:
         """Return two points: no agreement between tables, and the best labeling's potentials."""
@@ -121,15 +133,24 @@ class _Projection:
 
     def _at(self, z: Array) -> tuple[float, Array, Array]:
         """Return the dual value, α and the gradient."""
-        theta = self.base + z[:, :1, None] + z[:, None, 1:]
-        theta[1:] -= z[:-1, 1:, None]
+        theta = self.base + self._along(z)
         positive = np.maximum(theta, 0.0)
         alpha = positive / self.square
-        gradient = np.zeros_like(z)
+        value = float(z[:, 0].sum()) - 0.5 * float(np.vdot(positive, alpha))
+        return value, alpha, self._violation(alpha)
+
+    def _along(self, z: Array) -> Array:
+        """Return what z adds to θ."""
+        change = np.repeat(z[:, :1, None] + z[:, None, 1:], self.k, axis=1)
+        change[1:] -= z[:-1, 1:, None]
+        return change
+
+    def _violation(self, alpha: Array) -> Array:
+        """Return the gradient: what sums lack to one, and by how much neighbours disagree."""
+        gradient = np.zeros((self.edges, self.k + 1))
         gradient[:, 0] = 1.0 - alpha.sum(axis=(1, 2))
         gradient[:-1, 1:] = alpha[1:].sum(axis=2) - alpha[:-1].sum(axis=1)
-        value = float(z[:, 0].sum()) - 0.5 * float(np.vdot(positive, alpha))
-        return value, alpha, gradient
+        return gradient
 
     def _newton(self, active: NDArray[np.bool_], gradient: Array) -> Array:
         """Solve the block-tridiagonal system of the generalised Hessian, with a small ridge."""
