@@ -319,11 +319,15 @@ def small_step_work(problem: BinaryProblem) -> float:
 
 
 def _products_instead(size: work.Size, active: int, one_call: bool) -> int:
-    """Return how many products a step may take in place of a factor."""
+    """Return how many products a step may take in place of a factor.
+
+    What they cost is bounded by its price; they end within one call all the same.
+    """
     if size.weights > MACHINE.largest_factorised:
         return MACHINE.largest_products
     price = MACHINE.tried_instead * (size.gram(active) + work.factor(size.weights))
-    return min(MACHINE.largest_products, int(price / size.gradient_step(one_call)))
+    each = size.gradient_step(one_call)
+    return min(max(MACHINE.largest_products, int(MACHINE.call / each)), int(price / each))
 
 
 def matrix_is_dear(problem: BinaryProblem) -> bool:
