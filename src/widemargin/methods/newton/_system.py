@@ -226,8 +226,7 @@ class NewtonSystem:
         )
         solved, self.expected = self.last_steps < most, self.last_steps
         self.failures += not solved
-        # If the matrix follows no level, this is most of the way all the same, and the next step
-        # has a factor of its own.
+        # Without a level this is most of the way, and the next step has a factor of its own.
         if not solved and level is not None:
             return None
         self.products = products
@@ -319,10 +318,7 @@ def small_step_work(problem: BinaryProblem) -> float:
 
 
 def _products_instead(size: work.Size, active: int, one_call: bool) -> int:
-    """Return how many products a step may take in place of a factor.
-
-    What they cost is bounded by its price; they end within one call all the same.
-    """
+    """Return how many products a step may take in place of a factor, by its price."""
     if size.weights > MACHINE.largest_factorised:
         return MACHINE.largest_products
     price = MACHINE.tried_instead * (size.gram(active) + work.factor(size.weights))
