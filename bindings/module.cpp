@@ -147,11 +147,24 @@ RowsHandle with_bias(const RowsHandle& handle, double bias) {
   return copy;
 }
 
-// Consecutive rows, without copying them.
+// Consecutive rows, without copying them; read as dense ones if they store every value.
+template <class Rows>
+AnyRows part_view(const Rows& rows, std::int64_t begin, std::int64_t end) {
+  const Rows part = part_of(rows, begin, end);
+  if constexpr (!Rows::is_dense) {
+    const bool whole = part.subset == nullptr && part.ordered && part.width > 0 && part.count > 0 &&
+                       part.total_nonzeros() == part.count * part.width;
+    if (whole) {
+      return DenseRows<typename Rows::value_type>{part.values + part.pointers[0], part.count,
+                                                  part.width, part.width, part.bias};
+    }
+  }
+  return part;
+}
+
 RowsHandle part(const RowsHandle& handle, std::int64_t begin, std::int64_t end) {
   require_range(begin, end, handle.count());
-  return {std::visit([&](const auto& rows) -> AnyRows { return part_of(rows, begin, end); },
-                     handle.view),
+  return {std::visit([&](const auto& rows) { return part_view(rows, begin, end); }, handle.view),
           handle.owners};
 }
 

@@ -90,6 +90,7 @@ struct CsrRows {
   }
 
   double squared_norm(std::int64_t i) const {
+    if (const T* x = whole_row(i)) return dense_square(x, width, bias * bias);
     const std::int64_t p = place(i);
     const T* v = values + pointers[p];
     const Index length = pointers[p + 1] - pointers[p];

@@ -41,6 +41,15 @@ inline void axpy_dense(double scale, const T* values, double* weights, std::int6
   }
 }
 
+// start + ||values||^2
+template <class T>
+inline double dense_square(const T* values, std::int64_t count, double start) {
+  auto square = [values](std::int64_t j) {
+    return static_cast<double>(values[j]) * static_cast<double>(values[j]);
+  };
+  return sum_in_chains(count, square, start);
+}
+
 // An extra constant feature `bias` may be thought of as appended to every row (a penalised
 // intercept); it is zero when there is none, and then weights[width] is not read.
 template <class T>
@@ -72,13 +81,7 @@ struct DenseRows {
     }
   }
 
-  double squared_norm(std::int64_t i) const {
-    const T* x = row(i);
-    auto square = [x](std::int64_t j) {
-      return static_cast<double>(x[j]) * static_cast<double>(x[j]);
-    };
-    return sum_in_chains(width, square, bias * bias);
-  }
+  double squared_norm(std::int64_t i) const { return dense_square(row(i), width, bias * bias); }
 
   template <class Visit>
   void for_each(std::int64_t i, Visit&& visit) const {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,7 @@ def results(rows: Rows) -> dict[str, Any]:
         "gram": rows.gram(h, True),
         "plain gram": rows.gram(h, False),
         "norms": rows.norms,
+        "some rows' gram": rows.glance(np.arange(3, 12)).gram(h[3:12].copy(), True),
         "mean norm": rows.mean_squared_norm,
         "frobenius": rows.frobenius,
     }
@@ -125,6 +128,20 @@ def test_one_compiled_call_has_the_bits_of_block_by_block(
             monkeypatch.undo()
         for name, numbers in results(rows.watched(rows.checkpoint)).items():
             np.testing.assert_array_equal(numbers, expected[name], err_msg=name)
+
+
+def test_blocks_of_whole_rows() -> None:
+    """A block that stores every value is read as a dense one where it stands alone."""
+    full, sparse = np.random.default_rng(0).standard_normal((40, WIDTH)), matrix("csr")
+    X = sp.csr_array(sp.vstack([full, sparse], format="csr"))
+    rows = rows_in_blocks(Rows.of(X), Threads(2))
+    assert isinstance(rows, MemoryRows)
+    cuts = rows.blocks.cuts
+    alone = [Rows.of(blocks.sliced(X, int(b), int(e))) for b, e in itertools.pairwise(cuts)]
+    apart = replace(rows.blocks, load=alone.__getitem__)
+    expected = results(BlockedRows(rows.view, blocks=apart, dimensions=rows.dimensions))
+    for name, numbers in results(rows).items():
+        np.testing.assert_array_equal(numbers, expected[name], err_msg=name)
 
 
 class _ShortCalls:

@@ -182,12 +182,7 @@ class LocalBlocks:
         X = joined(arrays)
         rows = Rows.of(X)
         rows = rows.with_constant(constant) if constant else rows
-        length = FEW_ROWS
-        if sp.issparse(X):
-            # Values that are as many as weights: half of what other blocks are spared.
-            length = max(length, X.shape[1] * max(1, X.shape[0]) // max(1, X.nnz))
-        cuts = cuts_of(rows.count, 1 << (length - 1).bit_length())
-        return cls._viewed(rows.view, cuts, threads, (X, constant, None))
+        return cls._viewed(rows.view, few_cuts(rows.view), threads, (X, constant, None))
 
     def run(
         self,
@@ -238,6 +233,16 @@ class LocalBlocks:
 
         self.threads.each(len(own), copy, checkpoint)
         return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True, pick=None)
+
+    def glance(self, subset: Places) -> LocalBlocks:
+        """Return what `take` does, for one pass: rows in memory are not copied."""
+        if self.source is None or subset.size > self.cuts[:2][-1]:
+            return self.take(subset)
+        X, constant, places = self.source
+        places = subset if places is None else places[subset]
+        view = self._whole.take(places)
+        taken = self._viewed(view, few_cuts(view), self.threads, (X, constant, places))
+        return replace(taken, whole=self._whole)
 
     def _few(
         self,
@@ -290,6 +295,15 @@ class LocalBlocks:
 def cuts_of(count: int, rows: int) -> Places:
     """Return where blocks of so many rows begin, and the number of rows."""
     return np.append(np.arange(0, max(1, count), rows), count).astype(np.int64)
+
+
+def few_cuts(view: Any) -> Places:
+    """Cut rows that are no more than a block: of a sparse one, values that are as many as weights.
+
+    That is fewer than other blocks have: so few rows would be left to one thread.
+    """
+    length = max(FEW_ROWS, view.width * max(1, view.count) // max(1, view.nonzeros))
+    return cuts_of(view.count, 1 << (length - 1).bit_length())
 
 
 def sliced(X: Any, begin: int, end: int) -> Any:

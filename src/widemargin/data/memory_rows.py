@@ -50,6 +50,10 @@ class MemoryRows(BlockedRows):
         compiled: core.BlockRows = self.blocks.compiled
         return compiled
 
+    def glance(self, subset: NDArray[np.int64]) -> BlockedRows:
+        """View some of the rows for one pass: a copy would cost more."""
+        return self._taken(subset, self.blocks.glance(subset))
+
     @property
     def norms(self) -> Vector:
         """Squared Euclidean norm of each row, with the constant feature if there is one."""

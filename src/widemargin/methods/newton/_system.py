@@ -292,7 +292,7 @@ class CurvedRows:
             if self.before.problem is not self.problem:  # all costs were raised alike
                 total *= self.problem.cost.sum() / self.before.problem.cost.sum()
             for changed, sign in ((self.came, 1.0), (self.went, -1.0)):
-                part = rows.take(changed).gram(self.problem.cost[changed], free)
+                part = rows.glance(changed).gram(self.problem.cost[changed], free)
                 total += sign * part
         self.total, self.before = total, None
         return total
