@@ -182,7 +182,7 @@ class _Run:
             self.keep(point.w, point.b)
         if not self._due():
             self._observe()
-        elif self._check(self.state.point):
+        elif self._check(self.state.point, getattr(self.method, "leaves_weights", False)):
             return Status.CONVERGED
         elif not self.finite or self.best.certificate.is_spoilt(self.settings.tol):
             return Status.STALLED
@@ -236,7 +236,7 @@ class _Run:
             return gap <= 0.5 * self.hoped or self.iteration >= self.last_check + 5
         return self.iteration >= 2 * self.last_check + 50
 
-    def _check(self, point: Point) -> bool:
+    def _check(self, point: Point, owned: bool = False) -> bool:
         """Certify a point; return whether the best one now meets the tolerance."""
         started = time.perf_counter()
         # In memory a certificate that was begun is finished, so that every answer has one.
@@ -248,7 +248,9 @@ class _Run:
             cold = Point(judged.w, judged.b, cold.alpha) if lost else cold
             judged, certificate = self.judge.certify(cold)
         if self.finite or self.best.point is None:
-            self.best.take(judged, certificate)
+            # A state that ends here leaves its weights, if nobody else has them.
+            left = owned and certificate.relative_gap <= self.settings.tol
+            self.best.take(judged, certificate, copy=not left)
         self.last_check, self.last_told = self.iteration, time.perf_counter()
         self.progress.proved = self.best.certificate.relative_gap
         self.check_seconds = self.last_told - started

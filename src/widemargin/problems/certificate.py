@@ -147,8 +147,8 @@ class BestPoint:
         self.point: Point | None = None
         self.certificate = Certificate(np.inf, -np.inf)
 
-    def take(self, point: Point, certificate: Certificate) -> None:
-        """Keep what is better of a point."""
+    def take(self, point: Point, certificate: Certificate, copy: bool = True) -> None:
+        """Keep what is better of a point: copies of its weights, or these themselves."""
         # Written so that a value that is not a number is replaced by any other.
         better_primal = not certificate.primal >= self.certificate.primal or self.point is None
         better_dual = not certificate.dual <= self.certificate.dual or self.point is None
@@ -156,7 +156,7 @@ class BestPoint:
         alpha = point.alpha if better_dual or old is None else old.alpha
         if better_primal or old is None:
             self.point = old = None  # free these weights before the others are copied
-            self.point = Point(point.w.copy(order="K"), point.b, alpha)
+            self.point = Point(point.w.copy(order="K") if copy else point.w, point.b, alpha)
         else:
             self.point = Point(old.w, old.b, alpha)
         self.certificate = Certificate(

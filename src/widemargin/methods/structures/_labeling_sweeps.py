@@ -67,6 +67,8 @@ class LabelingSweeps:
     """Visits to one sentence after the other."""
 
     serves: ClassVar[type[SequenceProblem]] = SequenceProblem
+    leaves_weights: ClassVar[bool] = True
+    """Nobody else refers to the weights of a state: a run that ends need not copy them."""
 
     def refuses(self, problem: SequenceProblem) -> str | None:
         """Serve every sequence problem."""

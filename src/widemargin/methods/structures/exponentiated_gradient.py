@@ -53,6 +53,8 @@ class ExponentiatedGradient:
 
     name = "exponentiated_gradient"
     serves: ClassVar[type[ConditionalProblem]] = ConditionalProblem
+    leaves_weights: ClassVar[bool] = True
+    """Nobody else refers to the weights of a state: a run that ends need not copy them."""
 
     def refuses(self, problem: ConditionalProblem) -> str | None:
         """Serve every problem with log loss."""
