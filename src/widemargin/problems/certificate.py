@@ -140,6 +140,17 @@ class Point:
     alpha: Duals
 
 
+def _is_lent(alpha: Any) -> bool:
+    """Whether a method goes on to change dual variables; by default it gives them away."""
+    return bool(getattr(alpha, "lent", False))
+
+
+def _copied(point: Point) -> Point:
+    """Copy what a method goes on to change."""
+    alpha = point.alpha.copy() if _is_lent(point.alpha) else point.alpha
+    return Point(point.w.copy(order="K"), point.b, alpha)
+
+
 class BestPoint:
     """The best primal and the best dual point seen; together they give the smallest gap."""
 
@@ -148,20 +159,25 @@ class BestPoint:
         self.certificate = Certificate(np.inf, -np.inf)
 
     def take(self, point: Point, certificate: Certificate, copy: bool = True) -> None:
-        """Keep what is better of a point: copies of its weights, or these themselves."""
+        """Keep what is better of a point: copies of what a method goes on to change, or not."""
         # Written so that a value that is not a number is replaced by any other.
         better_primal = not certificate.primal >= self.certificate.primal or self.point is None
         better_dual = not certificate.dual <= self.certificate.dual or self.point is None
-        old = self.point
-        alpha = point.alpha if better_dual or old is None else old.alpha
-        if better_primal or old is None:
-            self.point = old = None  # free these weights before the others are copied
-            self.point = Point(point.w.copy(order="K") if copy else point.w, point.b, alpha)
-        else:
-            self.point = Point(old.w, old.b, alpha)
+        self._keep(point, better_primal, better_dual, copy)
         self.certificate = Certificate(
             certificate.primal if better_primal else self.certificate.primal,
             certificate.dual if better_dual else self.certificate.dual,
             certificate.rounding if better_primal or better_dual else self.certificate.rounding,
             certificate.least,
         )
+
+    def _keep(self, point: Point, primal: bool, dual: bool, copy: bool) -> None:
+        """Keep the weights of a point, its dual variables, or both."""
+        old = self.point
+        alpha = point.alpha if dual or old is None else old.alpha
+        if primal or old is None:
+            self.point = old = None  # free these weights before the others are copied
+            self.point = Point(point.w, point.b, alpha)
+            self.point = _copied(self.point) if copy else self.point
+        else:
+            self.point = Point(old.w, old.b, alpha.copy() if _is_lent(alpha) else alpha)

@@ -34,10 +34,13 @@ class Potentials:
     nodes : ndarray of shape (tokens, padded k)
     edges : ndarray of shape (sentences, (k + 2) · padded k)
         The lines of the weights beside those of the features.
+    lent : bool
+        Whether a method goes on to change them, so that who keeps them has to copy them.
     """
 
     nodes: Matrix
     edges: Matrix
+    lent: bool = False
 
     def copy(self) -> Potentials:
         """Return a copy."""
@@ -97,6 +100,7 @@ class ConditionalProblem(ChainProblem):
         primal, above = 0.5 * own + losses, above + half_square_error(own, point.w.size)
         alpha = point.alpha
         if isinstance(alpha, Potentials):
+            del combination  # as large as the weights; the one of the potentials comes now
             return point, self._bounds(primal, above, *self._dual_at_potentials(alpha))
         if alpha is not point.w and not np.array_equal(alpha, point.w):
             excess, magnitude, combination = self.gibbs(alpha)

@@ -7,7 +7,7 @@ scores towards those at the weights, with a step size from a parabola through th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -44,8 +44,8 @@ class ExponentiatedGradientState(State):
 
     @property
     def point(self) -> Point:
-        """The weights and a copy of the potentials."""
-        return Point(self.weights, None, self.potentials.copy())
+        """The weights and the potentials, both lent."""
+        return Point(self.weights, None, replace(self.potentials, lent=True))
 
 
 class ExponentiatedGradient:
