@@ -36,6 +36,7 @@ from widemargin.problems.sparse_weights import (
     SparseProblem,
     check_joint_penalty,
     check_sparse_loss,
+    leads_near,
 )
 from widemargin.problems.support import settled
 from widemargin.run import Solution, Status
@@ -104,6 +105,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             rounded=rule in RULES,
             folds=self._folds_kept(),
             every_class=False,
+            dense_copy=not (self._l1_ratio() and leads_near(X)),
         )
 
     def _folds_kept(self) -> int:

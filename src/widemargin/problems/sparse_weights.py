@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import LastColumns, column_squares
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
@@ -281,6 +282,15 @@ class SparseProblem(OfMargins, OnRows):
             longest = float(np.sqrt(self.rows.norms.max())) * (1.0 + 1e-6) + 1e-150
             price = self.price_of(residual, norm * (1.0 + 1e-6), longest)
         return Certificate.bounds(*primal, dual.value, dual.allowance + price)
+
+
+def leads_near(X: Any) -> bool:
+    """Whether rows are so many that a sample of them leads near the solution.
+
+    Few steps on all of them are left then, on few columns: too few to make up for a dense copy.
+    """
+    shape = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[0] >= MACHINE.rows_of_samples * shape[1]
 
 
 def check_sparse_loss(loss: Loss) -> None:

@@ -17,7 +17,7 @@ from widemargin.methods.newton._elastic_net_model import Minimum, Model, Penalty
 from widemargin.methods.newton._foreseen import Foreseen
 from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
 from widemargin.problems.certificate import Point
-from widemargin.problems.sparse_weights import SparseProblem
+from widemargin.problems.sparse_weights import SparseProblem, leads_near
 
 Vector = NDArray[np.float64]
 
@@ -224,7 +224,7 @@ class ColumnNewton(ABC):
         """Begin with a sample of the rows, if they are so many that it leads near the solution."""
         problem, rows = state.problem, state.problem.rows
         size = rows.count // _SAMPLE
-        if size < MACHINE.least_sample or rows.count < MACHINE.rows_of_samples * rows.weights:
+        if size < MACHINE.least_sample or not leads_near(rows):
             return
         draw = balanced_sample if isinstance(problem, SparseProblem) else spread_sample
         sample = draw(problem, size, np.random.default_rng(state.settings.seed))
