@@ -111,7 +111,8 @@ void check_gram(const Rows& rows, const checks::Plain& X, bool constant) {
   wm::gram(rows, h.data(), constant, side, found.data(), 0, X.count / 2);
   wm::gram(rows, h.data(), constant, side, found.data(), X.count / 2, X.count);
   wm::gram_by_tiles(rows, h.data(), constant, side, tiles.data(), 0, X.count);
-  wm::gram_by_rows(rows, h.data(), constant, side, by_rows.data(), 0, X.count);
+  const auto same = [](std::int64_t j) { return static_cast<std::int32_t>(j); };
+  wm::gram_by_rows(rows, same, h.data(), constant, side, by_rows.data(), 0, X.count);
   // Packed into lines, two at a time, whose product with themselves it is.
   std::vector<double> packed(place(side * side), 0.0), lines(place(2 * side));
   for (wm::Packed part{0, 0}; part.next < X.count;) {
