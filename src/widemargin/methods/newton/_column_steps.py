@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -229,7 +229,12 @@ class ColumnNewton(ABC):
         draw = balanced_sample if isinstance(problem, SparseProblem) else spread_sample
         sample = draw(problem, size, np.random.default_rng(state.settings.seed))
         if sample is not None:
-            state.sample = self.start(problem.subproblem(sample), state.point, state.settings)
+            part = problem.subproblem(sample)
+            if rows.array is not None:
+                # Read again and again: side by side in memory.
+                near = replace(rows.copied(sample), checkpoint=rows.checkpoint, meter=rows.meter)
+                part = replace(part, rows=near)
+            state.sample = self.start(part, state.point, state.settings)
             state.sample.sampled = True
 
     def _step_on_sample(self, state: ColumnState, part: ColumnState) -> None:
