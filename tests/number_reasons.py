@@ -64,7 +64,11 @@ REASONS: dict[str, dict[str, str]] = {
     "problems/linear.py": {"_EXACT": "a share of a tolerance"},
     "problems/rules.py": {"NEVER": "its exponential is zero"},
     "selection/path.py": {"_SPARSE_VALUES": "the default of an argument"},
-    "auto/prediction.py": {"_FEWEST": "steps that a rate needs", "_FARTHEST": "finite logarithms"},
+    "auto/prediction.py": {
+        "_FEWEST": "steps that a rate needs",
+        "_FARTHEST": "finite logarithms",
+        "_SATURATED": "D below a tenth of P",
+    },
     "auto/prices.py": {"_UNSURE": "a standard deviation of two guessed prices"},
     "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",

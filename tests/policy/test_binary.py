@@ -93,7 +93,9 @@ SWEPT = [
     (0.01, 6, 1.0, 0.999, None),  # hopeless, but next to nothing was spent on finding out
     (0.05, 6, 1.0, 1e-3, None),  # nearly done
     (0.2, 20, 1.0, 1e-3, None),  # a third of the way left, far below Newton's price
-    (0.3, 20, 1.0, 0.9, "newton"),  # hopeless, with evidence
+    (0.3, 20, 1.0, 0.85, "newton"),  # hopeless, with evidence
+    (0.3, 20, 1.0, 0.95, None),  # the gap may be about to fall
+    (0.6, 20, 1.0, 0.95, "newton"),  # more than half of Newton's price was spent
     (0.9, 30, 1.0, 0.5, "newton"),
     (1.1, 60, 1.0, 0.01, None),  # half is left
     (1.1, 60, 1.0, 0.3, "newton"),  # as much was spent, more is left: ski rental

@@ -48,7 +48,7 @@ def test_what_worked_at_the_last_c_goes_on() -> None:
 
 def test_sweeps_give_way_when_steps_are_cheaper() -> None:
     given = shape(6_000, 60, 60, 20, 0.1)
-    hopeless = leg("dual_cd", 0.5 * given.steps, 20, 1.0, 0.9)
+    hopeless = leg("dual_cd", 0.5 * given.steps, 20, 1.0, 0.85)
     decision = POLICY.next(given, [hopeless], "")
     assert decision is not None
     assert decision.method == "newton"

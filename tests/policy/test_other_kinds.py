@@ -52,7 +52,7 @@ def test_joint_problems_with_few_rows_have_newton_steps_in_row_space() -> None:
 def test_joint_sweeps_give_way_when_newton_is_cheaper() -> None:
     shape = joint(6_000, 60, 20)
     price = shape.steps(500)
-    hopeless = leg("block_dual_cd", 0.5 * price, 20, 1.0, 0.9)
+    hopeless = leg("block_dual_cd", 0.5 * price, 20, 1.0, 0.85)
     hopeless.active = 500
     decision = JOINT.next(shape, [hopeless], "")
     assert decision is not None

@@ -103,7 +103,9 @@ def test_one_pass_for_a_point_that_promises_more(data: DiskData, clock: Clock) -
         # The start was certified first. A block that was begun is read to its end.
         assert clock.read - began <= limit + 1 + BLOCKS
         assert again.status_ == ["time_limit"]
-        assert again.certificate_.relative_gap <= first.certificate_.relative_gap
+        # The best intercept of the same weights is found anew, up to rounding.
+        start = (1.0 + 1e-9) * first.certificate_.relative_gap
+        assert again.certificate_.relative_gap <= start
         better += again.certificate_.relative_gap < 0.5 * first.certificate_.relative_gap
     assert better >= 2
 

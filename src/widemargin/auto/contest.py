@@ -18,7 +18,13 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from widemargin.auto import cause
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import ahead, gives_way, steps_to_go, sweeps_to_go
+from widemargin.auto.prediction import (
+    ahead,
+    gives_way,
+    steps_to_go,
+    sweeps_to_go,
+    while_saturated,
+)
 
 _LOAN = 2.0
 """What a second-order method may spend, in multiples of its price, before it must be ahead."""
@@ -122,6 +128,7 @@ class Contest(ABC, Generic[Shape]):
         """Hand over once sweeps are predicted to cost more than the cheapest other method."""
         leg = legs[-1]
         to_go = self._to_go(shape, leg)
+        to_go = while_saturated(to_go, leg.gaps[-1], leg.work, self.expected(shape))
         offer = self._cheapest(shape, legs) if to_go > self.least_price(shape) else None
         if offer is None:
             return None

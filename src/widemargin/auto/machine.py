@@ -214,6 +214,8 @@ class Machine:
         those above which it is made anew.
     multiclass_products, multinomial_products : int
         Conjugate gradients of a multiclass Newton step at most, and of a multinomial one.
+    joint_products : float
+        Those that a multiclass step takes on average.
     easy_products : int
         Products per step of the robust interior point up to which the simpler preconditioner is the
         better one.
@@ -370,6 +372,7 @@ class Machine:
     lane_products: int = 60
     lane_renewal: int = 4
     multiclass_products: int = 100
+    joint_products: float = 8.0
     multinomial_products: int = 200
     easy_products: int = 60
     extrapolate_after: int = 16

@@ -102,9 +102,8 @@ class MulticlassShape:
         system = min(
             tied_work(size, self.classes, ties, freedoms),
             matrix_work(size, ties, freedoms, self.side),
+            iterative_work(size, self.classes, self.stride, ties, freedoms),
         )
-        if not math.isfinite(system):
-            system = iterative_work(size, self.stride)
         return MACHINE.multiclass_steps * (multiclass_step(size, self.stride) + system)
 
 

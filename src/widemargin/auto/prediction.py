@@ -10,6 +10,9 @@ from widemargin.auto.machine import MACHINE
 _FEWEST = 4
 """Steps before which no rate is known."""
 
+_SATURATED = 0.9
+"""A relative gap of sweeps above which their rate says little."""
+
 _FARTHEST = 1e4
 """No rate that was seen over some work says anything about more than so many times as much."""
 
@@ -94,6 +97,17 @@ def sweeps_to_go(
     late, whole, before = found
     pooled = pool[0] + pool[1] * late + pool[2] * whole + pool[3] * before
     return works[-1] * math.exp(pooled)
+
+
+def while_saturated(forecast: float, gap: float, spent: float, expected: float) -> float:
+    """Bound what sweeps are predicted to take while the gap is near one.
+
+    D is so small beside P then that sweeps which stand still may be about to fall, as they do where
+    nearly all examples can be put right. No more counts than what was `expected` before the first
+    sweep and, once that is spent, twice as much as was spent so far: a rival's price is reached
+    before sweeps have cost as much.
+    """
+    return min(forecast, max(expected, 2.0 * spent)) if gap > _SATURATED else forecast
 
 
 def over_dual(gap: float) -> float:

@@ -102,7 +102,7 @@ class MulticlassProblem(OnRows):
         """Classes, and padding up to whole vector registers."""
         return int(core.padded_classes(self.classes))
 
-    def on(self, rows: Rows) -> MulticlassProblem:
+    def over(self, rows: Rows) -> MulticlassProblem:
         """Return the same problem on other rows of the same examples."""
         return replace(self, rows=rows, _kept={})
 

@@ -55,7 +55,7 @@ class OnRows:
         """Return the same problem, calling `checkpoint` between compiled calls."""
         return replace(self, rows=self.rows.watched(checkpoint))
 
-    def on(self, rows: Rows) -> Self:
+    def over(self, rows: Rows) -> Self:
         """Return the same problem on other rows of the same examples."""
         return replace(self, rows=rows)
 

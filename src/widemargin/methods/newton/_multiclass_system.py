@@ -3,11 +3,14 @@
 The matrix is I + Σ_i x_i x_iᵀ ⊗ P_i / q_i, with P_i the centring projection of the tied classes of
 example i. With a basis of each projection it is I + AᵀA, where A has a row a basis vector: near the
 solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of all
-classes are few, the matrix itself may be the smaller one; where both are large, conjugate gradients
-use products with it, preconditioned by its diagonal blocks, one per class.
+classes are few, the matrix itself may be the smaller one; where both are large, and first wherever
+that may cost less, conjugate gradients use products with it, preconditioned by its diagonal blocks,
+one per class.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,33 +28,67 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def newton_direction(
-    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
-) -> Matrix:
-    """Return p with H p = −gradient, until ½‖residual‖² ≤ accuracy.
+@dataclass
+class JointSystem:
+    """Newton's equations of all classes, by whichever way is expected to be the cheapest."""
 
-    The intercepts, if free, are the last row.
-    """
-    side = gradient.shape[0] * problem.classes
-    size = problem.rows.size
-    by_ties = tied_work(size, problem.classes, ties.count, ties.freedoms)
-    by_matrix = matrix_work(size, ties.count, ties.freedoms, side)
-    if problem.rows.blocked and ties.count > side:
-        # Their rows would be more than the memory limit of data on disk has counted, and the
-        # answer is not to depend on where the blocks are.
-        by_ties = np.inf
-    if by_ties < by_matrix:
-        problem.meter.add(by_ties)
-        return _by_ties(problem, ties, gradient)
-    if side <= MACHINE.largest_multiclass:
-        problem.meter.add(by_matrix)
+    products_failed: bool = False
+    """Whether conjugate gradients once used up what they may cost in place of a factor."""
+
+    def direction(
+        self, problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
+    ) -> Matrix:
+        """Return p with H p = −gradient, until ½‖residual‖² ≤ accuracy.
+
+        The intercepts, if free, are the last row. Where a matrix can be factorised, conjugate
+        gradients may spend a share of what that costs in its place; after the first time that
+        they do not get there, they are not tried again.
+        """
+        side = gradient.shape[0] * problem.classes
+        size = problem.rows.size
+        by_ties = tied_work(size, problem.classes, ties.count, ties.freedoms)
+        by_matrix = matrix_work(size, ties.count, ties.freedoms, side)
+        if problem.rows.blocked and ties.count > side:
+            # Their rows would be more than the memory limit of data on disk has counted, and the
+            # answer is not to depend on where the blocks are.
+            by_ties = np.inf
+        direct = min(by_ties, by_matrix)
+        if not np.isfinite(direct):
+            return _conjugate_gradients(problem, ties, gradient, accuracy)[0]
+        products = 0 if self.products_failed else _products_instead(problem, ties, direct)
+        if products >= MACHINE.fewest_products:
+            found, solved = _conjugate_gradients(problem, ties, gradient, accuracy, products)
+            if solved:
+                return found
+            self.products_failed = True
+        problem.meter.add(direct)
+        if by_ties < by_matrix:
+            return _by_ties(problem, ties, gradient)
         return _factorised(problem, ties, gradient)
-    return _conjugate_gradients(problem, ties, gradient, accuracy)
+
+
+def _products_instead(problem: MulticlassProblem, ties: core.Ties, direct: float) -> int:
+    """Return how many products may be tried in place of a factor; the blocks come first."""
+    size = problem.rows.size
+    left = MACHINE.tried_instead * direct
+    left -= _blocks_work(size, problem.classes, ties.count, ties.freedoms)
+    product = tied_product(size, problem.stride, ties.count)
+    return min(MACHINE.multiclass_products, int(left / product))
+
+
+def _blocks_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
+    """Price the factorised block of each class: an example is in those of its tied classes."""
+    return size.gram(ties + freedoms) + classes * work.factor(size.weights)
+
+
+def tied_product(size: Size, stride: int, ties: int) -> float:
+    """Price a product with the matrix, of the examples that have ties."""
+    return MACHINE.gradient_call + size.block_product(stride, 2.0) * ties / max(1, size.rows)
 
 
 def multiclass_step(size: Size, stride: int) -> float:
     """Price a Newton step beside its system: the terms, the line search, and products."""
-    return 8.0 * MACHINE.step + size.block_product(stride, 11.0) + size.block_terms(stride)
+    return 3.0 * MACHINE.step + size.block_product(stride, 11.0) + size.block_terms(stride)
 
 
 def tied_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
@@ -68,10 +105,10 @@ def matrix_work(size: Size, ties: int, freedoms: int, side: int) -> float:
     return _forming(size, ties, freedoms) + work.factor(side)
 
 
-def iterative_work(size: Size, stride: int) -> float:
-    """Price `_conjugate_gradients` with half of the steps that it may take, two products each."""
-    blocks = stride * (size.gram() + work.factor(size.weights))
-    return blocks + size.block_product(stride, MACHINE.multiclass_products)
+def iterative_work(size: Size, classes: int, stride: int, ties: int, freedoms: int) -> float:
+    """Price `_conjugate_gradients`."""
+    blocks = _blocks_work(size, classes, ties, freedoms)
+    return blocks + MACHINE.joint_products * tied_product(size, stride, ties)
 
 
 def _forming(size: Size, ties: int, freedoms: int) -> float:
@@ -135,17 +172,24 @@ def _factorised(problem: MulticlassProblem, ties: core.Ties, gradient: Matrix) -
 
 
 def _conjugate_gradients(
-    problem: MulticlassProblem, ties: core.Ties, gradient: Matrix, accuracy: float
-) -> Matrix:
+    problem: MulticlassProblem,
+    ties: core.Ties,
+    gradient: Matrix,
+    accuracy: float,
+    most: int = MACHINE.multiclass_products,
+) -> tuple[Matrix, bool]:
+    """Return the direction, and whether so many products were enough."""
     blocks = _diagonal_blocks(problem, ties)
     if blocks is None:
-        return -gradient
+        return -gradient, False
     features, shape = problem.rows.weights, gradient.shape
-    whole = problem.rows.size.block_product(problem.stride, 2.0)
-    add_product = problem.passes.tied_products(ties, whole)
+    price = tied_product(problem.rows.size, problem.stride, ties.count)
+    add_product = problem.passes.tied_products(
+        ties, problem.rows.size.block_product(problem.stride, 2.0)
+    )
 
     def product(direction: Vector) -> Vector:
-        problem.meter.add(2.0 * whole)
+        problem.meter.add(price)
         matrix = direction.reshape(shape)
         image = matrix.copy()
         image[features:] = 0.0
@@ -156,14 +200,14 @@ def _conjugate_gradients(
     right = -gradient.reshape(-1)
     size = float(right @ right)
     goal = max(min(1e-2 * size, 2.0 * accuracy), 1e-20 * size)
-    solution, _, _ = conjugate_gradients(
+    solution, residual, _ = conjugate_gradients(
         product,
         right,
         lambda r: blocks.solve(r.reshape(shape)).reshape(-1),
         lambda x, r, now, start: r @ r <= goal,
-        MACHINE.multiclass_products,
+        most,
     )
-    return solution.reshape(shape)
+    return solution.reshape(shape), float(residual @ residual) <= goal
 
 
 def _diagonal_blocks(problem: MulticlassProblem, ties: core.Ties) -> ByColumn | None:

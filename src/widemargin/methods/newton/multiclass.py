@@ -8,7 +8,7 @@ dual point removes its error in the limit; the interval is narrowed only when th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._line_search import line_search
-from widemargin.methods.newton._multiclass_system import multiclass_step, newton_direction
+from widemargin.methods.newton._multiclass_system import JointSystem, multiclass_step
 from widemargin.problems.certificate import Point
 from widemargin.problems.compressed_duals import CompressedDuals
 from widemargin.problems.multiclass import MulticlassProblem
@@ -83,6 +83,7 @@ class MulticlassNewtonState(State):
     stalled_steps: int = 0
     stalled_centres: int = 0
     steps_here: int = 0
+    system: JointSystem = field(default_factory=JointSystem)
 
     @property
     def point(self) -> Point:
@@ -156,7 +157,7 @@ class MulticlassNewton:
         problem = state.problem
         d = problem.rows.weights
         gradient = _penalised(state.weights, d) - state.combination
-        direction = newton_direction(
+        direction = state.system.direction(
             problem, state.ties, gradient, 0.02 * state.settings.tol * state.primal
         )
         slopes = self._scores(state, direction)

@@ -80,5 +80,5 @@ class RowSpace(OnFactor):
             scores = np.array([problem.rows.scores(w) for w in np.atleast_2d(warm.w)]).T
             w = factor.solve_half(scores, transposed=True).T
             inner_warm = Point(w.reshape(*warm.w.shape[:-1], -1), warm.b, warm.alpha)
-        inner = self._method.start(problem.on(rows), inner_warm, settings)
+        inner = self._method.start(problem.over(rows), inner_warm, settings)
         return RowSpaceState(problem, inner, factor)
