@@ -255,9 +255,10 @@ class ProximalNewton:
             state.finished = state.stalled_steps >= _PATIENCE
         if decrease <= _SOLVED * mismatch or decrease == 0.0:
             state.center = state.alpha
-            # Not where the gap is in the weights: a direction that was broken off early promises
+            # Not where the gap is in the weights because a direction was broken off: it promises
             # little, and a narrower interval would only make the next ones harder to find.
-            rounded = gap - mismatch <= _SOLVED * mismatch
+            exact = state.system.residual is None
+            rounded = exact or gap - mismatch <= _SOLVED * mismatch
             if rounded and mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
