@@ -37,7 +37,7 @@ def test_one_class_goes_on_other_rows() -> None:
     X = np.abs(np.random.default_rng(1).normal(size=(20, 50)))
     problem = OneClassProblem.stated(Rows.of(X), np.ones(20), 0.3)
     lower = np.linalg.cholesky(X @ X.T)
-    other = problem.on(Rows.of(lower))
+    other = problem.over(Rows.of(lower))
     alpha = np.full(20, problem.mass / 20)
     w = X.T @ alpha
     inner = np.linalg.solve(lower, X @ w)
