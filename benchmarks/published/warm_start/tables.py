@@ -50,7 +50,8 @@ LARGE = 1_200_000
 def search(X: Any, y: np.ndarray, **arguments: Any) -> tuple[LogisticRegressionCV, float]:
     """Search over C as the paper does; return the model and the seconds of the search."""
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
-    model = LogisticRegressionCV(None, fit_intercept=False, cv=cv, n_jobs=2, **arguments)
+    settings = {"Cs": None, "fit_intercept": False, "cv": cv, "n_jobs": 2, **arguments}
+    model = LogisticRegressionCV(**settings)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
