@@ -289,7 +289,7 @@ def leads_near(X: Any) -> bool:
 
     Few steps on all of them are left then, on few columns: too few to make up for a dense copy.
     """
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     return len(shape) == 2 and shape[0] >= MACHINE.rows_of_samples * shape[1]
 
 
