@@ -215,7 +215,7 @@ class Machine:
     multiclass_products, multinomial_products : int
         Conjugate gradients of a multiclass Newton step at most, and of a multinomial one.
     joint_products : float
-        Those that a multiclass step takes on average.
+        Those that a multiclass step takes (43 steps of one run: median 7, mean 9; not calibrated).
     easy_products : int
         Products per step of the robust interior point up to which the simpler preconditioner is the
         better one.
