@@ -130,6 +130,7 @@ def of_sweeps() -> Iterator[tuple[str, float]]:
 
 def of_matrices() -> Iterator[tuple[str, float]]:
     """Yield the prices of Gram matrices and factorisations."""
+    blas_multiply = MACHINE.blas_multiply
     for name, rows, used in (
         ("blas_multiply", dense(2_000, 500), 2_000 * 500**2),
         ("tile_multiply", dense(50_000, 40), 50_000 * 40 * 48),
@@ -137,15 +138,20 @@ def of_matrices() -> Iterator[tuple[str, float]]:
         ("far_multiply", sparse(20_000, 1_000, 30), 20_000 * 30 * 34),
     ):
         curvature = np.ones(rows.count)
-        yield name, nanoseconds(lambda rows=rows, h=curvature: rows.gram(h, False), 3) / used
+        price = nanoseconds(lambda rows=rows, h=curvature: rows.gram(h, False), 3) / used
+        blas_multiply = price if name == "blas_multiply" else blas_multiply
+        yield name, price
     for name, rows in (
         ("row_product", dense(500, 1_000)),
         ("sparse_row_product", sparse(1_000, 5_000, 50)),
     ):
         used = rows.count * rows.view.nonzeros
         yield name, nanoseconds(rows.row_gram, 3) / used
-    small = np.eye(20)
-    yield "small_factor", nanoseconds(lambda: dpotrf(small, lower=0))
+    small, larger = np.eye(20), np.eye(300)
+    call = nanoseconds(lambda: dpotrf(small, lower=0))
+    yield "small_factor", call
+    columns = (nanoseconds(lambda: dpotrf(larger, lower=0)) - call) / len(larger) ** 2
+    yield "thin_columns", max(0.0, columns / blas_multiply - len(larger) / 3.0)
 
 
 def of_steps() -> Iterator[tuple[str, float]]:
@@ -205,7 +211,7 @@ def main() -> None:
     options = parser.parse_args()
     found = measure()
     for name, value in found.items():
-        print(f"{name:22s} {value:12.4g} ns   now {getattr(MACHINE, name):g}")
+        print(f"{name:22s} {value:12.4g}   now {getattr(MACHINE, name):g}")
     if options.write:
         rewrite(found)
 

@@ -1,20 +1,24 @@
-"""Rule: a number that was measured on a machine lives in auto/machine.py, with unit and origin.
+"""Rule: a number that was measured on a machine lives in auto/machine.py or auto/limits.py.
 
-Any other constant of a module or a class stands in tests/number_reasons.py with the reason why it
-is no measurement: it is part of an algorithm or of the mathematics, a contract with the user, or a
-format. A new constant fails until it is in machine.py or there.
+It stands there with its unit and its origin. Any other constant of a module or a class stands in
+tests/number_reasons.py with the reason why it is no measurement: it is part of an algorithm or of
+the mathematics, a contract with the user, or a format. A new constant fails until it has a place.
+What a call costs in Python is never multiplied by a number on the spot: such a factor was measured.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
 from number_reasons import REASONS
 from sources import package_files, parsed
 
-HOME = "auto/machine.py"
+HOMES = ("auto/machine.py", "auto/limits.py")
+"""One dataclass in two files: prices, and what methods read in their own steps."""
+
 PLAIN = (0.0, 1.0)
 """Where counting starts: the default of a field that has seen nothing yet."""
 
@@ -57,9 +61,21 @@ def constants(text: str) -> list[str]:
     return _constants(parsed(text).body, "", ())
 
 
-@pytest.mark.parametrize("path", [path for path in package_files() if path != HOME])
+@pytest.mark.parametrize("path", [path for path in package_files() if path not in HOMES])
 def test_every_number_is_measured_or_explained(path: str) -> None:
     assert sorted(constants(package_files()[path])) == sorted(REASONS.get(path, {}))
+
+
+MULTIPLE = re.compile(r"\d \* MACHINE\.(step|sweep_call|gradient_call|call)\b")
+
+
+@pytest.mark.parametrize("path", [path for path in package_files() if path not in HOMES])
+def test_no_price_of_a_call_is_multiplied_on_the_spot(path: str) -> None:
+    assert not MULTIPLE.findall(package_files()[path])
+
+
+def test_the_rule_sees_a_multiple() -> None:
+    assert MULTIPLE.findall("work = 2.0 * MACHINE.step + rest") == ["step"]
 
 
 def test_no_reason_outlives_its_constant() -> None:

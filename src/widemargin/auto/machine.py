@@ -2,18 +2,20 @@
 
 `benchmarks/calibrate.py` measures the prices on the machine at hand and rewrites their defaults
 here. Decisions compare sums of these prices and never look at the clock, so only their ratios
-matter, and the same data give the same decisions on a busy machine. This module imports nothing:
-every layer may read it.
+matter, and the same data give the same decisions on a busy machine. `widemargin.auto.limits` holds
+the numbers that methods read within their own steps; `MACHINE` has both. Every layer may read it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from widemargin.auto.limits import Limits
+
 
 @dataclass(frozen=True)
-class Machine:
-    """Prices in nanoseconds of one core, by operation.
+class Machine(Limits):
+    """Prices in nanoseconds of one core, by operation, and numbers of steps.
 
     Attributes
     ----------
@@ -60,9 +62,11 @@ class Machine:
         the second-level cache, or does not.
     near_values : int
         Values of a matrix that stays there.
-    row_product, sparse_row_product, small_factor : float
-        A multiplication in the matrix of all inner products of rows, dense or sparse; what a
-        factorisation costs beside its multiplications.
+    row_product, sparse_row_product : float
+        A multiplication in the matrix of all inner products of rows, dense or sparse.
+    small_factor, thin_columns : float
+        What a factorisation costs beside its multiplications; columns whose multiplications its
+        triangles lose while they are small, on top of a third of the side.
     sweep_call, gradient_call, step : float
         What a sweep, a step of conjugate gradients and one of a second-order method cost in Python.
     largest_factorised : int
@@ -106,12 +110,12 @@ class Machine:
         What was spent times what is predicted, as a share of the rival's price squared, from which
         a prediction is believed. Replayed, the regret is flat between 0.1 and 0.2.
     newton_steps, newton_stiff_steps, newton_sorting_steps : float
-    newton_steps_per_digit, sampled_steps : float
+    newton_steps_per_digit, sampled_steps, sorting_rows : float
         Newton steps, how many more for each digit of the stiffness, the same where the loss is
-        quadratic on pieces and rows are less than four times the weights, the share of them that
-        each digit of the tolerance beyond the fourth adds, and their share where samples come first
-        (medians likewise, but for those that sort pieces: from counted steps on a few generated
-        shapes).
+        quadratic on pieces and rows per weight are no more than `sorting_rows`, the share of them
+        that each digit of the tolerance beyond the fourth adds, and their share where samples come
+        first (medians likewise, but for those that sort pieces: from counted steps on a few
+        generated shapes).
     proximal_steps, proximal_steps_per_digit, interior_steps, interior_steps_per_digit : float
         Their steps, and how many more per digit of the gap and of the stiffness (likewise).
     newton_products, proximal_products, interior_products : float
@@ -125,7 +129,7 @@ class Machine:
         had (chosen among a few values by replaying recorded runs).
     free_steps : float
         Interior point's share of its steps where rows are no more than weights (median likewise).
-    proximal_call, interior_call : float
+    proximal_call, interior_call, bounded_call, multiclass_call, multinomial_call : float
         What a step costs in Python, in multiples of `step`.
     gradient_steps, gradient_stiffness : float
         Conjugate gradients of a Newton step with the diagonal are 1 + steps κ^power at stiffness κ
@@ -139,8 +143,14 @@ class Machine:
     products_per_digit, product_vectors : float
         Conjugate gradients of a proximal step per digit of the stiffness (median likewise), and
         vectors over the weights in each.
-    multiclass_steps, multinomial_steps, multinomial_step_products : float
-        Newton steps on a joint multiclass and on a multinomial problem; the latter's products.
+    multiclass_steps, multiclass_step_products : float
+        Newton steps on a joint multiclass problem, and products with the data in each beside its
+        system.
+    multinomial_steps, multinomial_step_products, multinomial_matrices : float
+        The same on a multinomial problem, and the matrices that its steps form in all.
+    diagonal_products : float
+        How many times the products where there are too many weights for a matrix, and only the
+        diagonal preconditions (not calibrated).
     first_columns : int
         Columns of the first working set where weights are sparse; below four times as many, all
         columns are in it. The matrix of so many costs less than the call that forms it.
@@ -152,99 +162,6 @@ class Machine:
     sweeps_per_round : float
         What incremental sweeps of the robust methods may cost, as a share of a round on the
         undecided examples.
-
-    Of the methods themselves:
-
-    call : float
-        Nanoseconds of one compiled call. Longer work is cut into such calls, with a checkpoint
-        after each, so that interrupts and time limits are seen.
-    hand_out : float
-        Nanoseconds of work from which threads share it: to wake one and to wait for it takes some
-        fifty microseconds.
-    seek_bytes : int
-        Bytes that a disk reads in the time that it takes to begin at another place.
-    kernel_block, kernel_steps : int
-        Entries of a kernel matrix, or scores, that are computed at once; entries that the steps of
-        one call read.
-    kernel_work, kernel_factor : float
-        Multiplications of one compiled call on the rows of a kernel matrix: some 30 ms; passes over
-        it, per row, that its eigenvalues and vectors cost.
-    most_kept, most_matrices : int
-        Values that a method keeps beside the data, as scores or rows, and as matrices: 160 and
-        480 MB.
-    largest_robust, largest_multiclass, largest_averaged : int
-        Sides up to which the matrix of the robust interior point, of all classes together and of
-        the mean of lanes is factorised: about 1 s, 20 ms and 10 ms.
-    blas_side, blas_density, blas_rows : int, float, int
-        Weights and share of stored values from which a Gram matrix is left to BLAS, whose kernels
-        then make up for the zeros, and rows per block of it.
-    tile_density : float
-        The share of stored values from which the compiled kernel works by tiles, as
-        core/kernels/gram.hpp does.
-    largest_copy : int
-        Bytes of a dense copy of sparse rows, at most: 256 MB, next to what a fit itself takes.
-    small_weights, small_values : int
-        Weights, and rows and stored values, up to which a whole Newton step is one compiled call.
-    small_call : float
-        What such a step costs in Python, as a share of `step`.
-    formed_products, formed_anyway : float
-        A matrix is formed where it costs no more than so many products with it, or so many
-        nanoseconds.
-    tried_instead, fewest_products, largest_products : float, int, int
-        Share of what a matrix and its factor cost that conjugate gradients with the diagonal, or
-        L-BFGS, may spend instead (over recorded runs 0.5 is better than 0.25 and 1); products that
-        it has to pay for; and at most where the matrix is too large to be formed.
-    most_products, stale_products : int
-        Conjugate gradients of a Newton step at most (twice as many, and the matrix is formed from
-        then on), and after which a factor is renewed from a sample.
-    factor_rows, few_changes : float
-        Rows per weight of that sample; rows come and gone, as a share of those there, up to which a
-        matrix follows them.
-    many_rows : int
-        Rows per weight from which samples tell about the rest, however clean the labels.
-    sample_rows, last_sample_rows, least_sample : int
-        Rows per weight of the smallest sample of all, and of the largest, which is a third of the
-        rows instead of a quarter if it would have fewer; the fewest rows of a sample.
-    clean_sparse, clean : float
-        The loss of sampled examples at their first visit, as a share of that at w = 0, up to which
-        sweeps lead nearer than samples: for losses that leave examples alone (0.46 where they did,
-        0.65 where not), and for others (0.25 and 0.45).
-    lane_sample, lane_products, lane_renewal : int
-        Rows per weight of the matrix that preconditions all lanes, conjugate gradients at most, and
-        those above which it is made anew.
-    multiclass_products, multinomial_products : int
-        Conjugate gradients of a multiclass Newton step at most, and of a multinomial one.
-    joint_products : float
-        Those that a multiclass step takes (43 steps of one run: median 7, mean 9; not calibrated).
-    easy_products : int
-        Products per step of the robust interior point up to which the simpler preconditioner is the
-        better one.
-    extrapolate_after, search_after : int
-        Visited values per weight after which an extrapolation of coordinate descent, and a search
-        over the last moves of block descent, is worth its price.
-    large_weights, many_classes : int
-        Weights of all classes from which such a search costs as much as a sweep; classes up to
-        which a pass over all of them costs no more than one over a few.
-    block_products, most_lanes : int
-        Stored values times classes that one call of block descent visits at most; lanes that one
-        sweep serves: the weights of a feature are one line of cache.
-    working_set, largest_working_set, joint_set : int
-        Examples that join a working set of kernel dual descent at a time at most, and its members
-        at most: their matrix is 16 MB; members in a joint multiclass problem, where smaller sets
-        have to be solved again and again: 7 sets for 86 of 256 on digits.
-    newton_vectors, proximal_vectors, interior_vectors : float
-        Operations on vectors over the examples in one step of the second-order methods, the line
-        search's among them.
-    quasi_pairs : int
-        Moves that L-BFGS remembers, as SciPy's does.
-    fold_lanes, lane_classes, lane_sweeps : int
-        Folds that are solved side by side at most; classes from which side by side is faster than
-        one by one; sweeps after which the classes that are not done go on alone.
-    coarse_steps, examples_per_step : int
-        Sweeps or steps of a search at a C that is out of the question; visits of an incremental
-        method in one step, so that Python's share stays small.
-    written_value : float
-        A stored value written to a text file, in nanoseconds.
     """
 
     dense_value: float = 0.47
@@ -276,6 +193,7 @@ class Machine:
     row_product: float = 0.06
     sparse_row_product: float = 0.5
     small_factor: float = 5000.0
+    thin_columns: float = 60.0
     sweep_call: float = 20000.0
     gradient_call: float = 25000.0
     step: float = 100000.0
@@ -305,6 +223,7 @@ class Machine:
     newton_sorting_steps: float = 3.0
     newton_steps_per_digit: float = 0.15
     sampled_steps: float = 0.8
+    sorting_rows: float = 4.0
     proximal_steps: float = 7.0
     proximal_steps_per_digit: float = 3.0
     interior_steps: float = 5.0
@@ -318,82 +237,26 @@ class Machine:
     free_steps: float = 0.7
     proximal_call: float = 1.2
     interior_call: float = 2.0
+    bounded_call: float = 2.0
+    multiclass_call: float = 3.0
+    multinomial_call: float = 3.0
     gradient_steps: float = 2.0
     gradient_stiffness: float = 0.18
     quasi_steps: tuple[float, float, float, float] = (3.2, 1.25, 0.08, 0.25)
     products_per_digit: float = 4.0
     product_vectors: float = 12.0
     multiclass_steps: float = 36.0
+    multiclass_step_products: float = 11.0
     multinomial_steps: float = 7.0
     multinomial_step_products: float = 12.0
+    multinomial_matrices: float = 2.0
+    diagonal_products: float = 3.0
     first_columns: int = 64
     matrix_sweeps: float = 40.0
     column_sweeps: float = 5.8
     column_steps: float = 4.5
     column_matrices: float = 4.0
     sweeps_per_round: float = 0.3
-
-    call: float = 2e7
-    hand_out: float = 2e5
-    seek_bytes: int = 65_536
-    kernel_block: int = 4_000_000
-    kernel_steps: int = 20_000_000
-    kernel_work: float = 3e8
-    kernel_factor: float = 4.0
-    most_kept: int = 20_000_000
-    most_matrices: int = 60_000_000
-    largest_robust: int = 4000
-    largest_multiclass: int = 1100
-    largest_averaged: int = 1000
-    blas_side: int = 96
-    blas_density: float = 0.22
-    blas_rows: int = 256
-    tile_density: float = 0.33
-    largest_copy: int = 2**28
-    small_weights: int = 128
-    small_values: int = 40_000
-    small_call: float = 0.25
-    formed_products: float = 4.0
-    formed_anyway: float = 5e6
-    tried_instead: float = 0.5
-    fewest_products: int = 8
-    largest_products: int = 100
-    most_products: int = 30
-    stale_products: int = 12
-    factor_rows: int = 20
-    few_changes: float = 0.3
-    many_rows: int = 200
-    sample_rows: int = 10
-    last_sample_rows: int = 50
-    least_sample: int = 500
-    clean_sparse: float = 0.5
-    clean: float = 0.3
-    lane_sample: int = 30
-    lane_products: int = 60
-    lane_renewal: int = 4
-    multiclass_products: int = 100
-    joint_products: float = 8.0
-    multinomial_products: int = 200
-    easy_products: int = 60
-    extrapolate_after: int = 16
-    search_after: int = 8
-    large_weights: int = 200_000
-    many_classes: int = 32
-    block_products: int = 24_000_000
-    working_set: int = 128
-    largest_working_set: int = 2048
-    joint_set: int = 512
-    most_lanes: int = 8
-    newton_vectors: float = 90.0
-    quasi_pairs: int = 10
-    proximal_vectors: float = 15.0
-    interior_vectors: float = 400.0
-    fold_lanes: int = 16
-    lane_classes: int = 3
-    lane_sweeps: int = 12
-    coarse_steps: int = 12
-    written_value: float = 50.0
-    examples_per_step: int = 16_384
 
 
 MACHINE = Machine()

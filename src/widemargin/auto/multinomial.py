@@ -74,13 +74,14 @@ class MultinomialShape:
         product = size.class_product(self.stride, 2.0)
         softmax = size.softmax(self.stride, 3.0)
         step = MACHINE.multinomial_step_products * product + softmax
+        call, matrices = MACHINE.multinomial_call * MACHINE.step, 0.0
         if size.weights > MACHINE.largest_factorised:
-            # A diagonal is all that preconditions so many: they take some three times the products.
-            step = 3.0 * step
-            return MACHINE.multinomial_steps * (step + 3.0 * MACHINE.step)
-        used = min(size.rows, MACHINE.factor_rows * size.weights)
-        matrix = size.gram(used) + factor(size.weights)
-        return MACHINE.multinomial_steps * (step + 3.0 * MACHINE.step) + 2.0 * matrix
+            step *= MACHINE.diagonal_products
+        else:
+            used = min(size.rows, MACHINE.factor_rows * size.weights)
+            matrix = size.gram(used) + factor(size.weights)
+            matrices = MACHINE.multinomial_matrices * matrix
+        return MACHINE.multinomial_steps * (step + call) + matrices
 
 
 class MultinomialPolicy(Contest[MultinomialShape]):

@@ -157,7 +157,7 @@ def _quasi_newton_steps(size: Size, mean: float) -> float:
 
 def _sorting(shape: BinaryShape) -> bool:
     """Whether weights are free to sort the rows to the pieces of a loss in many ways."""
-    return shape.pieces and shape.size.rows <= 4.0 * shape.size.weights
+    return shape.pieces and shape.size.rows <= MACHINE.sorting_rows * shape.size.weights
 
 
 def _sampled(size: Size) -> bool:

@@ -142,5 +142,5 @@ class Size:
 
 def factor(side: int) -> float:
     """Price the Cholesky factorisation of a matrix, and a solution with it."""
-    # Triangles fall short of a product's speed while they are small.
-    return MACHINE.small_factor + MACHINE.blas_multiply * side * side * (side / 3.0 + 60.0)
+    columns = side / 3.0 + MACHINE.thin_columns
+    return MACHINE.small_factor + MACHINE.blas_multiply * side * side * columns

@@ -116,9 +116,8 @@ def advance(state: InteriorPointState) -> None:
     free = problem.free_intercept
     alpha, s, xi = state.alpha, state.s, state.xi
     v = c - alpha
-    problem.meter.add(
-        2.0 * MACHINE.step + rows.size.vectors(MACHINE.interior_vectors) + factor_work(rows.weights)
-    )
+    work = MACHINE.interior_call * MACHINE.step + rows.size.vectors(MACHINE.interior_vectors)
+    problem.meter.add(work + factor_work(rows.weights))
 
     # 1) residuals
     residual_w = state.w - rows.combine(alpha, y)

@@ -88,7 +88,8 @@ def tied_product(size: Size, stride: int, ties: int) -> float:
 
 def multiclass_step(size: Size, stride: int) -> float:
     """Price a Newton step beside its system: the terms, the line search, and products."""
-    return 3.0 * MACHINE.step + size.block_product(stride, 11.0) + size.block_terms(stride)
+    products = size.block_product(stride, MACHINE.multiclass_step_products)
+    return MACHINE.multiclass_call * MACHINE.step + products + size.block_terms(stride)
 
 
 def tied_work(size: Size, classes: int, ties: int, freedoms: int) -> float:

@@ -92,7 +92,8 @@ class BoundedNewton:
         """Take one step and judge the new point."""
         problem, rows = state.problem, state.problem.rows
         free = problem.free_intercept
-        problem.meter.add(2.0 * MACHINE.step + rows.size.vectors(MACHINE.newton_vectors))
+        call = MACHINE.bounded_call * MACHINE.step
+        problem.meter.add(call + rows.size.vectors(MACHINE.newton_vectors))
         # 1) gradient, curvature, and the minimiser of the model
         alpha, curvature = self._terms(state)
         state.active = int(np.count_nonzero(curvature))

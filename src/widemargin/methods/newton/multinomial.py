@@ -147,7 +147,7 @@ class MultinomialNewton:
             state.weights = state.weights + step * direction
             slopes *= step
             state.scores += slopes
-        problem.meter.add(2.0 * MACHINE.step)
+        problem.meter.add(MACHINE.multinomial_call * MACHINE.step)
         share = problem.rows.count / max(1, state.whole.rows.count)
         state.passes += (2.0 * state.system.products + 2.0) * share
         self._evaluate(state)

@@ -119,7 +119,8 @@ class ProximalNewton:
             return
         y, rows = problem.y, problem.rows
         share = rows.count / state.whole.rows.count
-        problem.meter.add(1.2 * MACHINE.step + rows.size.vectors(MACHINE.proximal_vectors))
+        call = MACHINE.proximal_call * MACHINE.step
+        problem.meter.add(call + rows.size.vectors(MACHINE.proximal_vectors))
 
         # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
         # examples are what memory goes to: none is made before the one it replaces is let go.

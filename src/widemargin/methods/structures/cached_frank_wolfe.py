@@ -41,10 +41,6 @@ over all labels saw, or less if that pass saw less than half of what the one bef
 _STALLED = 0.7
 """They go on twice as long if that pass saw more than this times what the one before did."""
 
-_SEEN = 0.8
-"""Visits see about this share of the gap that there is at the end of their pass: 0.83 on the OCR
-words. Where they saw less, and the run goes on, half of that is the next goal."""
-
 _MOST_SETTLING = 100
 """Such passes in a row at most, for a gap that rounding keeps open."""
 
@@ -99,7 +95,8 @@ class CachedFrankWolfe(LabelingSweeps):
         allowed = state.settings.tol * state.primal
         if goal > allowed or stalls:
             return goal
-        return _SEEN * allowed * _HALF**state.hopes
+        # Where visits saw less of it than usual, half of that is the next goal.
+        return MACHINE.seen_gap * allowed * _HALF**state.hopes
 
     @staticmethod
     def _settle(state: LabelingState, enough: float, goal: float) -> float:
