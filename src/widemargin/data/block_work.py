@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -151,6 +151,12 @@ class Threads:
         The calling thread calls `checkpoint` after each of its own. The first error stops the
         others; when this returns or raises, none is at work any more.
         """
+        helpers = min(self.count, count) - 1 if shared_out else 0
+        if helpers <= 0:
+            for place in range(count):
+                work(place)
+                checkpoint()
+            return
         lock, following, stopped = threading.Lock(), iter(range(count)), threading.Event()
 
         def share(checkpoint: Callable[[], None]) -> None:
@@ -166,15 +172,11 @@ class Threads:
                 stopped.set()
                 raise
 
-        others: list[Future[None]] = []
-        helpers = min(self.count, count) - 1 if shared_out else 0
-        if helpers > 0:
-            self._pool = self._pool or ThreadPoolExecutor(self.count - 1)
-            others = [self._pool.submit(share, no_checkpoint) for _ in range(helpers)]
+        self._pool = self._pool or ThreadPoolExecutor(self.count - 1)
+        others = [self._pool.submit(share, no_checkpoint) for _ in range(helpers)]
         try:
             share(checkpoint)
-            if others:
-                checkpoint()  # they may have left nothing to the calling thread
+            checkpoint()  # they may have left nothing to the calling thread
         except BaseException:
             stopped.set()
             raise

@@ -30,9 +30,9 @@ def chunks_of(count: int, width: int = 1) -> list[slice]:
 
 def summed(threads: Threads, chunks: list[slice], part: Callable[[slice], Any]) -> Any:
     """Return the sum of what the chunks come to."""
+    if len(chunks) <= 1:
+        return part(chunks[0] if chunks else slice(0, 0))
     tree = Tree()
-    if not chunks:
-        return part(slice(0, 0))
     threads.each(len(chunks), lambda place: tree.add(place, part(chunks[place])))
     return tree.total()
 
