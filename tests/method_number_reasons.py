@@ -210,8 +210,12 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
     },
     "methods/published/ippa.py": {"IPPA.first_step": "a step size", "_ROUNDS": "rounds of a step"},
     "methods/published/isg.py": {"ISG.first_step": "a step size, in units of the data"},
+    "methods/published/block_frank_wolfe.py": {
+        "AwayFrankWolfe.steps_per_class": "a count of steps"
+    },
     "methods/published/kernel_block_frank_wolfe.py": {
-        "_REFRESH": "additions whose rounding adds up"
+        "_REFRESH": "additions whose rounding adds up",
+        "KernelAwayFrankWolfe.steps_per_class": "a count of steps",
     },
     "methods/published/pegasos.py": {"_JUDGE_EVERY": "epochs between two looks at the gap"},
 }

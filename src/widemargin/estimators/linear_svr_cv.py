@@ -19,7 +19,7 @@ from widemargin.estimators.linear_svr import LinearSVR
 from widemargin.problems.regression import RegressionProblem
 from widemargin.run import Record, Solution
 from widemargin.selection.path import check_Cs
-from widemargin.selection.regression import PathSettings, scored_paths
+from widemargin.selection.regression import PathSettings, path_scores
 
 
 class LinearSVRCV(LinearRegressor):
@@ -166,9 +166,9 @@ class LinearSVRCV(LinearRegressor):
             self.time_limit,
             seed_of(self.random_state),
         )
-        folds = scored_paths(data, splits, Cs, settings, score, effective_n_jobs(self.n_jobs))
+        scores = path_scores(data, splits, Cs, settings, score, effective_n_jobs(self.n_jobs))
         self.Cs_ = Cs
-        self.scores_ = np.array([fold.scores for fold in folds]).T
+        self.scores_ = np.array(scores).T
         means = self.scores_.mean(axis=1)
         if np.isnan(means).all():
             raise ValueError(f"scoring={self.scoring!r} gave no number at any C")

@@ -80,6 +80,14 @@ class Method(Protocol):
         """
 
 
+class SupportsAll:
+    """Base of a method that supports every problem of its kind."""
+
+    def refuses(self, problem: Any) -> str | None:
+        """Return None: the kind of problem is all that is asked for."""
+        return None
+
+
 class Choice(Protocol):
     """Which method runs first, and when the state goes to another one."""
 

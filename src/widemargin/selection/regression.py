@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,31 +34,17 @@ class PathSettings:
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class FoldPath:
-    """The solutions of one fold, for rising C, and their scores on the rows held out."""
-
-    problems: list[RegressionProblem]
-    solutions: list[Solution]
-    scores: list[float]
-
-
-def path_of(
-    data: TargetSet, Cs: Vector, settings: PathSettings, watch: Interrupt | None = None
-) -> tuple[list[RegressionProblem], list[Solution]]:
-    """Solve the problem of a training set at rising values of C, each from the one before.
+def _path(
+    data: TargetSet, Cs: Vector, settings: PathSettings, watch: Interrupt
+) -> Iterator[tuple[RegressionProblem, Solution]]:
+    """Yield problems and solutions at rising values of C, each started from the one before.
 
     The data come at C = 1: their costs are multiplied.
     """
     whole = RegressionProblem.of(data, settings.loss, settings.epsilon)
-    problems, solutions = [], list[Solution]()
     warm: Point | None = None
     for place, C in enumerate(Cs):
         problem = whole.rescaled(float(C))
-        if solutions:
-            # Dual variables grow with C; those of the loss outside of the tube in proportion.
-            last, ratio = solutions[-1], float(C / Cs[place - 1])
-            warm = Point(last.w, last.b, ratio * last.alpha)
         solution = run(
             problem,
             choice_of(settings.solver, RegressionProblem),
@@ -70,32 +55,32 @@ def path_of(
             seed=settings.seed,
             interrupt=watch,
         )
-        problems.append(problem)
-        solutions.append(solution)
-        if watch is not None and watch.requested:
-            break
-    return problems, solutions
+        yield problem, solution
+        if watch.requested:
+            return
+        if place + 1 < len(Cs):
+            # Dual variables grow with C; those of the loss outside of the tube in proportion.
+            ratio = float(Cs[place + 1] / C)
+            warm = Point(solution.w, solution.b, ratio * solution.alpha)
 
 
-def scored_paths(
+def path_scores(
     data: TargetSet,
     splits: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     Cs: Vector,
     settings: PathSettings,
     score: Callable[[RegressionProblem, Solution, NDArray[np.int64]], float],
     jobs: int,
-) -> list[FoldPath]:
-    """Return the path of every fold with its scores; `score` judges the rows held out."""
+) -> list[list[float]]:
+    """Return the scores of every fold at rising C; `score` judges the rows held out."""
     watch = Interrupt()
 
-    def work(train: NDArray[np.int64], test: NDArray[np.int64]) -> FoldPath:
-        problems, solutions = path_of(data.take(train), Cs, settings, watch)
-        scores = [score(p, s, test) for p, s in zip(problems, solutions, strict=True)]
-        return FoldPath(problems, solutions, scores)
+    def work(train: NDArray[np.int64], test: NDArray[np.int64]) -> list[float]:
+        return [score(*solved, test) for solved in _path(data.take(train), Cs, settings, watch)]
 
     with watch, one_blas_thread():
-        tasks: list[Callable[[], Any]] = [partial(work, *split) for split in splits]
-        folds: list[FoldPath] = in_threads(tasks, jobs, watch)
+        tasks = [partial(work, *split) for split in splits]
+        scores: list[list[float]] = in_threads(tasks, jobs, watch)
     if watch.signalled:
         raise KeyboardInterrupt("the search was interrupted")
-    return folds
+    return scores

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings
+from widemargin.methods.base import Settings, SupportsAll
 from widemargin.methods.coordinate._block_state import BlockState
 from widemargin.problems.certificate import Point
 from widemargin.problems.multiclass import MulticlassProblem
@@ -48,15 +48,11 @@ class BlockDualCDState(BlockState):
     steps: int = 0
 
 
-class BlockDualCD:
+class BlockDualCD(SupportsAll):
     """Minimise the dual exactly in all dual variables of one example at a time."""
 
     name = "block_dual_cd"
     serves: ClassVar[type[MulticlassProblem]] = MulticlassProblem
-
-    def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Support every multiclass problem."""
-        return None
 
     def start(
         self, problem: MulticlassProblem, warm: Point | None, settings: Settings

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 
@@ -47,15 +47,11 @@ class KernelBlockState(State):
         return Point(self.problem.coefficients(self.beta), 0.0, self.beta.copy())
 
 
-class KernelBlockDualCD:
+class KernelBlockDualCD(SupportsAll):
     """Exact steps in all dual variables of one example, inside working sets."""
 
     name = "block_dual_cd"
     serves: ClassVar[type[Any]] = KernelMulticlassProblem
-
-    def refuses(self, problem: KernelMulticlassProblem) -> str | None:
-        """Support both rules."""
-        return None
 
     def start(
         self, problem: KernelMulticlassProblem, warm: Point | None, settings: Settings

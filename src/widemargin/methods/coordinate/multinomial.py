@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.coordinate._multiplier import carried_forward, penalty
 from widemargin.problems.certificate import Point
 from widemargin.problems.multinomial import MultinomialProblem
@@ -29,7 +29,6 @@ class MultinomialDualState(State):
     """Dual variables A, and the weights W and the residual r that follow from them; padded."""
 
     problem: MultinomialProblem
-    settings: Settings
     duals: Matrix
     weights: Matrix
     residual: Vector
@@ -47,15 +46,11 @@ class MultinomialDualState(State):
         return Point(np.ascontiguousarray(self.weights[:, :k].T), b, self.duals[:, :k])
 
 
-class MultinomialDualCD:
+class MultinomialDualCD(SupportsAll):
     """Maximise the dual, example by example."""
 
     name = "dual_cd"
     serves: ClassVar[type[MultinomialProblem]] = MultinomialProblem
-
-    def refuses(self, problem: MultinomialProblem) -> str | None:
-        """Support every multinomial problem."""
-        return None
 
     def start(
         self, problem: MultinomialProblem, warm: Point | None, settings: Settings
@@ -81,7 +76,6 @@ class MultinomialDualCD:
         )
         return MultinomialDualState(
             problem,
-            settings,
             duals,
             weights,
             residual,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.newton._samples import spread_sample
 from widemargin.problems.certificate import Point
 from widemargin.problems.one_class import OneClassProblem
@@ -111,15 +111,11 @@ class PairsState(State):
         return Point(stage.w, 1.0 - stage.sweeps.rho, alpha)
 
 
-class OneClassDualCD:
+class OneClassDualCD(SupportsAll):
     """Minimise the dual exactly in two α at a time, which keeps their sum."""
 
     name = "dual_cd"
     serves: ClassVar[type[OneClassProblem]] = OneClassProblem
-
-    def refuses(self, problem: OneClassProblem) -> str | None:
-        """Support every one-class problem."""
-        return None
 
     def start(self, problem: OneClassProblem, warm: Point | None, settings: Settings) -> PairsState:
         """Start on a sample from the mean of its rows, or at the warm dual variables."""

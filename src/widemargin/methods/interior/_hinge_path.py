@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.work import factor as factor_work
 from widemargin.linalg.cholesky import cholesky
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import State
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
@@ -36,7 +36,6 @@ class InteriorPointState(State):
     """The iterate, strictly inside all bounds."""
 
     problem: Any
-    settings: Settings
     w: Vector
     b: float
     alpha: Vector
@@ -68,7 +67,7 @@ class _Step:
     xi: Vector
 
 
-def begin(problem: Any, warm: Point | None, settings: Settings) -> InteriorPointState:
+def begin(problem: Any, warm: Point | None) -> InteriorPointState:
     """Start on the central path at w = 0, or at warm weights if they are better.
 
     For given margins the conditions α s = v ξ = μ_i and s − ξ = m − 1 have a closed form, so only
@@ -97,7 +96,6 @@ def begin(problem: Any, warm: Point | None, settings: Settings) -> InteriorPoint
     s = 0.5 * (root + over) + level
     return InteriorPointState(
         problem,
-        settings,
         point.w.copy(),
         b,
         alpha=problem.cost * (level / s),

@@ -36,7 +36,7 @@ class InteriorPoint:
         self, problem: BinaryProblem, warm: Point | None, settings: Settings
     ) -> InteriorPointState:
         """Start on the central path at w = 0, or at warm weights if they are better."""
-        return begin(problem, warm, settings)
+        return begin(problem, warm)
 
     def advance(self, state: InteriorPointState) -> None:
         """Take one predictor-corrector step."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.interior._norm_cones import CONES, NormCone
 from widemargin.methods.interior._robust_system import (
     FactorisedSystem,
@@ -87,7 +87,7 @@ class RobustInteriorPointState(State):
         return Point(self.w, self.b, alpha)
 
 
-class RobustInteriorPoint:
+class RobustInteriorPoint(SupportsAll):
     """Follow the central path of the robust problem; 15 to 40 steps, whatever the data."""
 
     name = "interior_point"
@@ -95,10 +95,6 @@ class RobustInteriorPoint:
 
     def __init__(self, decided: Decided | None = None) -> None:
         self._decided = decided
-
-    def refuses(self, problem: RobustProblem) -> str | None:
-        """Support every robust problem."""
-        return None
 
     def start(
         self, problem: RobustProblem, warm: Point | None, settings: Settings

@@ -65,7 +65,7 @@ class TubeInteriorPoint:
         if not (problem.cost > 0.0).all():
             kept = np.flatnonzero(problem.cost > 0.0).astype(np.int64)
             problem = problem.subproblem(kept)
-        inner = begin(HingePair(problem), warm, settings)
+        inner = begin(HingePair(problem), warm)
         return TubeInteriorState(inner, kept, count)
 
     def advance(self, state: TubeInteriorState) -> None:

@@ -38,7 +38,6 @@ class BoundedState(State):
     """Weights within the bounds, their scores, and the dual variables that belong to them."""
 
     problem: Any
-    settings: Settings
     w: Vector
     b: float
     scores: Vector
@@ -79,7 +78,6 @@ class BoundedNewton:
         w, clip = problem.inside(point.w), problem.loss.clip
         return BoundedState(
             problem,
-            settings,
             w,
             point.b if problem.free_intercept else 0.0,
             problem.rows.scores(w),

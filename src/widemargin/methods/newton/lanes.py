@@ -157,7 +157,6 @@ class LanesNewtonState(State):
     curvature: Matrix
     primals: Vector
     preconditioner: AveragedHessian
-    residual: Vector = field(default_factory=lambda: np.empty(0))
 
     @property
     def point(self) -> Point:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.newton._column_sets import ByColumns, ByMatrix
 from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
 from widemargin.methods.newton._elastic_net_model import Penalty, extrapolation
@@ -88,16 +88,12 @@ class RoundsState(State):
         return Point(self.w, self.b, self.duals[:, : self.problem.classes])
 
 
-class SparseMultinomialNewton:
+class SparseMultinomialNewton(SupportsAll):
     """Rounds over the classes, each model minimised with the matrix of its working set."""
 
     name: ClassVar[str] = "proximal_newton"
     serves: ClassVar[type[SparseMultinomialProblem]] = SparseMultinomialProblem
     steps: ClassVar[type[ColumnNewton]] = ByMatrix
-
-    def refuses(self, problem: SparseMultinomialProblem) -> str | None:
-        """Support every such problem."""
-        return None
 
     def start(
         self, problem: SparseMultinomialProblem, warm: Point | None, settings: Settings

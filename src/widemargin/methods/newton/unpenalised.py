@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.unpenalised import Unpenalised
 
@@ -39,15 +39,11 @@ class UnpenalisedState(State):
         return Point(self.w, self.b, self.problem.cold_point().alpha)
 
 
-class UnpenalisedNewton:
+class UnpenalisedNewton(SupportsAll):
     """Full Newton steps with a pseudo-inverse and halving; from zero it stays in the rows' span."""
 
     serves: ClassVar[type[Any]] = Unpenalised
     name = "newton"
-
-    def refuses(self, problem: Unpenalised) -> str | None:
-        """Support every problem without a penalty."""
-        return None
 
     def start(
         self, problem: Unpenalised, warm: Point | None, settings: Settings

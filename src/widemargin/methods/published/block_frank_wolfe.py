@@ -47,6 +47,8 @@ class BlockFrankWolfe:
     name = "block_frank_wolfe"
     serves: ClassVar[type[Any]] = MulticlassProblem
     step = "exact"
+    steps_per_class: ClassVar[int] = 0
+    """Steps of a block while its row is at hand, for each class; one at least."""
 
     def refuses(self, problem: MulticlassProblem) -> str | None:
         """Support both rules without free intercepts."""
@@ -60,17 +62,13 @@ class BlockFrankWolfe:
         weights = np.ascontiguousarray(blocks.weights_of(blocks.coefficients(beta)).T)
         return LinearBlockState(blocks, beta, weights, np.random.default_rng(settings.seed))
 
-    def repeats(self, classes: int) -> int:
-        """How many steps a block is given while its row is at hand."""
-        return 1
-
     def advance(self, state: LinearBlockState) -> None:
         """Sweep once over the examples."""
         blocks = state.blocks
         rows = blocks.problem.rows
         n = rows.count
         order = state.random.permutation(n).astype(np.int64)
-        repeats = self.repeats(blocks.classes)
+        repeats = max(1, self.steps_per_class * blocks.classes)
         sweep = core.FrankWolfeSweep(
             blocks.core, self.step, repeats, state.steps, order, state.beta
         )
@@ -98,10 +96,7 @@ class AwayFrankWolfe(BlockFrankWolfe):
 
     name = "away_frank_wolfe"
     step = "away"
-
-    def repeats(self, classes: int) -> int:
-        """Steps inside a block are cheap beside its row."""
-        return 2 * classes
+    steps_per_class = 2
 
 
 class PairwiseFrankWolfe(AwayFrankWolfe):

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.published._simplex_qp import solve_simplex_qp
 from widemargin.methods.published._subgradient import dual_of_scores
 from widemargin.problems.binary import BinaryProblem
@@ -60,15 +60,11 @@ class BMRMState(State):
         return Point(self.best.w, self.best.b, self.alpha)
 
 
-class _BMRM(ABC):
+class _BMRM(SupportsAll, ABC):
     """What both variants share: a tangent at w, then a new minimiser of the model."""
 
     name = "bmrm"
     serves: ClassVar[type[BinaryProblem]] = BinaryProblem
-
-    def refuses(self, problem: BinaryProblem) -> str | None:
-        """Support every binary problem."""
-        return None
 
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> BMRMState:
         """Start at w = 0, or at the warm weights with an empty model."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.methods.base import Settings
+from widemargin.methods.base import Settings, SupportsAll
 from widemargin.methods.published._frank_wolfe_blocks import dense_start, refuses_intercept
 from widemargin.methods.published._simplex_qp import solve_simplex_qp
 from widemargin.methods.published.frank_wolfe import FrankWolfeState
@@ -52,15 +52,11 @@ class CorrectiveState(FrankWolfeState):
         )
 
 
-class KernelCorrectiveFrankWolfe:
+class KernelCorrectiveFrankWolfe(SupportsAll):
     """Minimise over the hull of all corners seen: one product with K and a small program a step."""
 
     name = "corrective_frank_wolfe"
     serves: ClassVar[type[Any]] = KernelMulticlassProblem
-
-    def refuses(self, problem: Any) -> str | None:
-        """Support both rules."""
-        return None
 
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> CorrectiveState:
         """Start at A = 0 or at the warm dual variables."""
@@ -73,13 +69,8 @@ class KernelCorrectiveFrankWolfe:
         """Add the best corner and minimise over the hull."""
         problem = state.problem
         # 1) the corner, and the gap that comes with it
-        beta = problem.beta_of(state.coefficients)
-        gap = problem.core.corners(state.scores, beta, state.corners)
-        quadratic = float(np.vdot(state.coefficients, state.scores))
-        dual = float(beta.sum()) - 0.5 * quadratic
-        state.expected_gap = gap / (dual + gap) if dual + gap > 0.0 else np.inf
-        if gap <= 0.0:
-            state.finished = True
+        _, dual = state.look()
+        if state.finished:
             return
         corner = state.corners.copy()
         image = problem.scores_of(corner)

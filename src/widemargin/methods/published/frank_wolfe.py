@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.published._frank_wolfe_blocks import dense_start, refuses_intercept
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
@@ -37,16 +37,21 @@ class FrankWolfeState(State):
         """The current point."""
         return self.problem.point(self.coefficients, self.problem.beta_of(self.coefficients))
 
+    def look(self) -> tuple[float, float]:
+        """Find the best corner of all blocks; return the gap that comes with it, and the dual."""
+        beta = self.problem.beta_of(self.coefficients)
+        gap = self.problem.core.corners(self.scores, beta, self.corners)
+        dual = float(beta.sum()) - 0.5 * float(np.vdot(self.coefficients, self.scores))
+        self.expected_gap = gap / (dual + gap) if dual + gap > 0.0 else np.inf
+        self.finished = gap <= 0.0
+        return gap, dual
 
-class KernelFrankWolfe:
+
+class KernelFrankWolfe(SupportsAll):
     """Matrix-wise Frank-Wolfe with exact line search: one product with K a step."""
 
     name = "frank_wolfe"
     serves: ClassVar[type[Any]] = KernelMulticlassProblem
-
-    def refuses(self, problem: KernelMulticlassProblem) -> str | None:
-        """Support both rules."""
-        return None
 
     def start(
         self, problem: KernelMulticlassProblem, warm: Point | None, settings: Settings
@@ -61,14 +66,9 @@ class KernelFrankWolfe:
     def advance(self, state: FrankWolfeState) -> None:
         """Move towards the best corner of all blocks."""
         problem = state.problem
-        beta = problem.beta_of(state.coefficients)
         # 1) the corner, and the gap that comes with it
-        gap = problem.core.corners(state.scores, beta, state.corners)
-        quadratic = float(np.vdot(state.coefficients, state.scores))
-        dual = float(beta.sum()) - 0.5 * quadratic
-        state.expected_gap = gap / (dual + gap) if dual + gap > 0.0 else np.inf
-        if gap <= 0.0:
-            state.finished = True
+        gap, _ = state.look()
+        if state.finished:
             return
         # 2) the exact step
         direction = state.corners - state.coefficients

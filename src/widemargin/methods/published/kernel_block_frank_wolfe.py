@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.kernel_multiclass import KernelMulticlassProblem
 
@@ -35,7 +35,6 @@ class BlockFrankWolfeState(State):
     random: np.random.Generator
     steps: float = 0.0
     sweeps: int = 0
-    last_gap: float = np.inf
 
     @property
     def point(self) -> Point:
@@ -43,16 +42,14 @@ class BlockFrankWolfeState(State):
         return Point(self.problem.coefficients(self.beta), 0.0, self.beta.copy())
 
 
-class KernelBlockFrankWolfe:
+class KernelBlockFrankWolfe(SupportsAll):
     """A sweep over all examples in random order, with the exact step of each block."""
 
     name = "block_frank_wolfe"
     serves: ClassVar[type[Any]] = KernelMulticlassProblem
     step = "exact"
-
-    def refuses(self, problem: KernelMulticlassProblem) -> str | None:
-        """Support both rules."""
-        return None
+    steps_per_class: ClassVar[int] = 0
+    """Steps of a block while its row of K is at hand, for each class; one at least."""
 
     def start(
         self, problem: KernelMulticlassProblem, warm: Point | None, settings: Settings
@@ -63,16 +60,12 @@ class KernelBlockFrankWolfe:
         scores = problem.scores_of(problem.coefficients(beta))
         return BlockFrankWolfeState(problem, beta, scores, np.random.default_rng(settings.seed))
 
-    def repeats(self, problem: KernelMulticlassProblem) -> int:
-        """How many steps a block is given while its row of K is at hand."""
-        return 1
-
     def advance(self, state: BlockFrankWolfeState) -> None:
         """Sweep once over the examples."""
         problem = state.problem
         gram, n = problem.gram, problem.gram.count
         order = state.random.permutation(n).astype(np.int64)
-        repeats = self.repeats(problem)
+        repeats = max(1, self.steps_per_class * problem.classes)
         sweep = core.FrankWolfeSweep(
             problem.core, self.step, repeats, state.steps, order, state.beta
         )
@@ -115,10 +108,7 @@ class KernelAwayFrankWolfe(KernelBlockFrankWolfe):
 
     name = "away_frank_wolfe"
     step = "away"
-
-    def repeats(self, problem: KernelMulticlassProblem) -> int:
-        """Steps inside a block are cheap beside its row of K."""
-        return 2 * problem.classes
+    steps_per_class = 2
 
 
 class KernelPairwiseFrankWolfe(KernelAwayFrankWolfe):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.methods.base import Settings
+from widemargin.methods.base import Settings, SupportsAll
 from widemargin.methods.published._bundle import BundleState, Tangent, extend
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
@@ -26,15 +26,11 @@ class SequenceBMRMState(BundleState):
         return Point(self.best, None, Labelings.mixture(labels, self.shares, self.problem.lengths))
 
 
-class SequenceBMRM:
+class SequenceBMRM(SupportsAll):
     """A tangent at w, then the minimiser of the model, by a quadratic program over the bundle."""
 
     name = "bmrm_qp"
     serves: ClassVar[type[SequenceProblem]] = SequenceProblem
-
-    def refuses(self, problem: SequenceProblem) -> str | None:
-        """Serve every sequence problem."""
-        return None
 
     def start(
         self, problem: SequenceProblem, warm: Point | None, settings: Settings

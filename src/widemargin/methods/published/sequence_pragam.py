@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from widemargin.methods.base import Settings
+from widemargin.methods.base import Settings, SupportsAll
 from widemargin.methods.published import _excessive_gap
 from widemargin.methods.published._chain_tables import ChainTables
 from widemargin.methods.published._excessive_gap import ExcessiveGapState
@@ -16,15 +16,11 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import SequenceProblem
 
 
-class SequencePragam:
+class SequencePragam(SupportsAll):
     """Two projections a step; the gap falls like 1/k²."""
 
     name = "pragam"
     serves: ClassVar[type[SequenceProblem]] = SequenceProblem
-
-    def refuses(self, problem: SequenceProblem) -> str | None:
-        """Serve every sequence problem."""
-        return None
 
     def start(
         self, problem: SequenceProblem, warm: Point | None, settings: Settings

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widemargin.methods.base import Settings
+from widemargin.methods.base import Settings, SupportsAll
 from widemargin.methods.published._bundle import BundleState, Tangent, extend
 from widemargin.problems.certificate import Point
 from widemargin.problems.structured import Outputs, StructuredProblem
@@ -27,15 +27,11 @@ class StructuredBMRMState(BundleState):
         return Point(self.best, None, Outputs(outputs, (self.shares,) * self.problem.count))
 
 
-class StructuredBMRM:
+class StructuredBMRM(SupportsAll):
     """A tangent at w by the model's oracle, then the minimiser of the bundle."""
 
     name = "bmrm_qp"
     serves: ClassVar[type[StructuredProblem]] = StructuredProblem
-
-    def refuses(self, problem: StructuredProblem) -> str | None:
-        """Serve every structured problem."""
-        return None
 
     def start(
         self, problem: StructuredProblem, warm: Point | None, settings: Settings

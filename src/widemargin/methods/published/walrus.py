@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from widemargin.methods.base import SupportsAll
 from widemargin.methods.published._plain_sweeps import PlainSweeps
-from widemargin.problems.multiclass import MulticlassProblem
 
 
-class Walrus(PlainSweeps):
+class Walrus(SupportsAll, PlainSweeps):
     """WALRUS, algorithms 1 and 2: the exact step, by sorting."""
 
     name = "walrus"
-
-    def refuses(self, problem: MulticlassProblem) -> str | None:
-        """Support every multiclass problem."""
-        return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
 
@@ -63,16 +63,12 @@ class LabelingState(State):
         return float(self.sweeps.gap) / primal if primal > 0.0 else np.inf
 
 
-class LabelingSweeps:
+class LabelingSweeps(SupportsAll):
     """Visits to one sentence after the other."""
 
     serves: ClassVar[type[SequenceProblem]] = SequenceProblem
     leaves_weights: ClassVar[bool] = True
     """Nobody else refers to the weights of a state: a run that ends need not copy them."""
-
-    def refuses(self, problem: SequenceProblem) -> str | None:
-        """Serve every sequence problem."""
-        return None
 
     @staticmethod
     def opened(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.conditional import ConditionalProblem, Potentials
 
@@ -48,17 +48,13 @@ class ExponentiatedGradientState(State):
         return Point(self.weights, None, replace(self.potentials, lent=True))
 
 
-class ExponentiatedGradient:
+class ExponentiatedGradient(SupportsAll):
     """Maximise the dual, sentence by sentence."""
 
     name = "exponentiated_gradient"
     serves: ClassVar[type[ConditionalProblem]] = ConditionalProblem
     leaves_weights: ClassVar[bool] = True
     """Nobody else refers to the weights of a state: a run that ends need not copy them."""
-
-    def refuses(self, problem: ConditionalProblem) -> str | None:
-        """Serve every problem with log loss."""
-        return None
 
     def start(
         self, problem: ConditionalProblem, warm: Point | None, settings: Settings

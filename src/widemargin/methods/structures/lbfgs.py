@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.linalg.limited_memory import LimitedMemory
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.conditional import ConditionalProblem
 
@@ -46,15 +46,11 @@ class LBFGSState(State):
         return Point(self.w, None, self.w)
 
 
-class LBFGS:
+class LBFGS(SupportsAll):
     """Quasi-Newton steps on the primal objective."""
 
     name = "lbfgs"
     serves: ClassVar[type[ConditionalProblem]] = ConditionalProblem
-
-    def refuses(self, problem: ConditionalProblem) -> str | None:
-        """Serve every problem with log loss."""
-        return None
 
     def start(
         self, problem: ConditionalProblem, warm: Point | None, settings: Settings

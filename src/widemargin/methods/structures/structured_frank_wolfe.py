@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.structured import Outputs, StructuredProblem
 
@@ -39,7 +39,6 @@ class StructuredFrankWolfeState(State):
     """The weights, and the outputs with a share."""
 
     problem: StructuredProblem
-    settings: Settings
     w: Vector
     caches: list[_Cache]
     gaps: Vector
@@ -55,15 +54,11 @@ class StructuredFrankWolfeState(State):
         return Point(self.w, None, duals)
 
 
-class StructuredFrankWolfe:
+class StructuredFrankWolfe(SupportsAll):
     """Maximise the dual, example by example."""
 
     name = "cached_frank_wolfe"
     serves: ClassVar[type[StructuredProblem]] = StructuredProblem
-
-    def refuses(self, problem: StructuredProblem) -> str | None:
-        """Serve every structured problem."""
-        return None
 
     def start(
         self, problem: StructuredProblem, warm: Point | None, settings: Settings
@@ -81,7 +76,6 @@ class StructuredFrankWolfe:
                     w += problem.cost[i] * share * psi
         return StructuredFrankWolfeState(
             problem,
-            settings,
             w,
             caches,
             np.full(problem.count, np.inf),
