@@ -54,6 +54,12 @@ def test_bad_usage(run, arguments):
     assert "usage: widemargin" in err
 
 
+def test_an_unknown_command_is_told_the_others(run):
+    _, _, err = run("learn")
+    assert "there is no command 'learn'; there are train, tune, predict" in err
+    assert "--task" not in err
+
+
 BAD_FILES = {
     "gap.csv": ("a,b,y\n1,,2\n1,2,3\n", "gap.csv:2:2: the cell is empty (column 'b')"),
     "word.csv": ("a,b,y\n1,2,1\n1,x,2\n", "word.csv:3:2: 'x' is not a number (column 'b')"),

@@ -1,5 +1,4 @@
-"""The command line: ``widemargin train | tune | predict | certify | report | convert | bench | "
-"demo``."""
+"""The command line: ``widemargin train``, ``tune``, ``predict``, ``certify`` and others."""
 
 from __future__ import annotations
 
@@ -36,6 +35,18 @@ written anyway); 2 bad usage, bad input, or not enough memory or disk; 3 an erro
 itself; 130 interrupted with nothing written."""
 
 
+_COMMANDS = {
+    "train": train,
+    "tune": tune,
+    "predict": predict,
+    "certify": certify,
+    "report": report,
+    "convert": convert,
+    "bench": bench,
+    "demo": demo,
+}
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     top = Parser(
@@ -50,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         number = "unknown"
     top.add_argument("--version", action="version", version=f"widemargin {number}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (train, tune, predict, certify, report, convert, bench, demo):
+    for module in _COMMANDS.values():
         module.add_to(commands)
     for module in (sequences, scores, one_class):  # reached by train --task
         module.add_to(commands)
@@ -60,6 +71,8 @@ def parser() -> argparse.ArgumentParser:
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command, also one in LIBLINEAR's spelling."""
     words = list(arguments)
+    if words and not words[0].startswith("-") and words[0] not in _COMMANDS:
+        parser().error(f"there is no command {words[0]!r}; there are {', '.join(_COMMANDS)}")
     if words[:1] == ["train"] and "--liblinear" in words:
         from widemargin.cli.liblinear_train import translate
 
