@@ -20,7 +20,7 @@ def shape(
     rows: int, weights: int, mean: int, classes: int, stiffness: float, served: bool = True
 ) -> MultinomialShape:
     size = Size(rows, weights, rows * mean)
-    return MultinomialShape(size, classes, -(-classes // 4) * 4, stiffness, served, 1e-4)
+    return MultinomialShape(size, classes, -(-classes // 4) * 4, served, 1e-4, stiffness)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ ROBUST_METHODS = frozenset({"interior_point", "reduced_interior_point", "ippa", 
 
 def joint(rows: int, weights: int, classes: int, served: bool = True) -> MulticlassShape:
     size = Size(rows, weights, rows * weights)
-    return MulticlassShape(size, classes, -(-classes // 4) * 4, weights * classes, served, 1e-4)
+    return MulticlassShape(size, classes, -(-classes // 4) * 4, served, 1e-4)
 
 
 def test_joint_problems_begin_with_sweeps() -> None:

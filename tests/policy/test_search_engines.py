@@ -48,7 +48,7 @@ def test_lanes_have_to_fit_into_memory() -> None:
 
 
 def test_an_engine_has_a_cause() -> None:
-    assert str(engine(TABLE, "auto")) == "fold_lanes (one Newton step serves 5 folds)"
+    assert str(engine(TABLE, "auto")) == "fold_lanes (5 folds share one Newton step)"
     assert "classes" in engine(TEXT, "auto").cause
     assert "one by one" in engine(TEXT, "bmrm_qp").cause
 

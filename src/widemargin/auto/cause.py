@@ -22,7 +22,7 @@ FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps s
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
 BOUNDS = "steps stay between the bounds"
-FEW_PRODUCTS = "few products with the data are expected to do"
+FEW_PRODUCTS = "few products with the data are expected to be enough"
 SPARSE_COLUMNS = "sweeps over columns cost less than a matrix of them"
 
 
@@ -73,13 +73,13 @@ def after_steps(made: int) -> str:
 
 
 def folds_side_by_side(folds: int) -> str:
-    """A pass over the rows serves the folds of a class."""
-    return f"one Newton step serves {folds} folds"
+    """A pass over the rows is shared by the folds of a class."""
+    return f"{folds} folds share one Newton step"
 
 
 def classes_side_by_side(classes: int) -> str:
-    """A sweep over the rows of a fold serves several classes."""
-    return f"one sweep serves several of {classes} classes"
+    """A sweep over the rows of a fold is shared by several classes."""
+    return f"several of {classes} classes share one sweep"
 
 
 def stalled(method: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from widemargin.auto.prediction import raised
 from widemargin.auto.registry import method_named, not_in_memory
@@ -81,6 +81,23 @@ class Policy(Protocol[Shape]):
 
     def next(self, shape: Shape, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Decide after a step: another method, or None to go on."""
+
+
+class OneMethod:
+    """Base of the policies of problems for which there is one method to choose."""
+
+    decision: ClassVar[Decision]
+
+    def shape_of(self, problem: Any, tol: float, warm: bool) -> None:
+        """Look at nothing."""
+
+    def first(self, shape: None, follows: str) -> Decision:
+        """Return the one method."""
+        return self.decision
+
+    def next(self, shape: None, legs: Sequence[Leg], follows: str) -> Decision | None:
+        """Never hand over."""
+        return None
 
 
 class Auto(Generic[Shape]):

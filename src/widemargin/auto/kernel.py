@@ -20,16 +20,21 @@ class KernelShape(NamedTuple):
     smooth: bool
 
 
+def _factorised(gram: Any) -> int:
+    """Return the rows of a kernel matrix that can be factorised in memory, or zero."""
+    rows = int(gram.count)
+    small = rows <= MACHINE.largest_factorised and 8.0 * rows**2 <= gram.memory
+    return rows if small else 0
+
+
 class KernelPolicy:
     """Dual descent over working sets; a factor of K once that has cost as much, or stands still."""
 
     decision: ClassVar[Decision] = Decision("dual_cd", cause.WORKING_SETS)
 
     def shape_of(self, problem: Any, tol: float, warm: bool) -> KernelShape:
-        """Count the rows and the classes."""
-        rows = int(problem.gram.count)
-        small = rows <= MACHINE.largest_factorised and 8.0 * rows**2 <= problem.gram.memory
-        return KernelShape(rows if small else 0, 1, bool(problem.loss.smooth))
+        """Count the rows."""
+        return KernelShape(_factorised(problem.gram), 1, bool(problem.loss.smooth))
 
     def first(self, shape: KernelShape, follows: str) -> Decision:
         """Begin with descent on the dual variables."""
@@ -65,9 +70,7 @@ class KernelMulticlassPolicy(KernelPolicy):
 
     def shape_of(self, problem: Any, tol: float, warm: bool) -> KernelShape:
         """Count the rows and the classes."""
-        rows = int(problem.gram.count)
-        small = rows <= MACHINE.largest_factorised and 8.0 * rows**2 <= problem.gram.memory
-        return KernelShape(rows if small else 0, int(problem.classes), False)
+        return KernelShape(_factorised(problem.gram), int(problem.classes), False)
 
     def _on_factor(self, shape: KernelShape) -> str:
         few = shape.rows * shape.classes <= MACHINE.largest_factorised

@@ -86,8 +86,8 @@ class Limits:
         Weights of all classes from which such a search costs as much as a sweep; classes up to
         which a pass over all of them costs no more than one over a few.
     block_products, most_lanes : int
-        Stored values times classes that one call of block descent visits at most; lanes that one
-        sweep serves: the weights of a feature are one line of cache.
+        Stored values times classes that one call of block descent visits at most; lanes of one
+        sweep: the weights of a feature are one line of cache.
     working_set, largest_working_set, joint_set : int
         Examples that join a working set of kernel dual descent at a time at most, and its members
         at most: their matrix is 16 MB; members in a joint multiclass problem, where smaller sets

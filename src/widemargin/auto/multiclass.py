@@ -1,6 +1,6 @@
 """``solver="auto"`` for the joint multiclass problems: see `widemargin.auto.contest`.
 
-Block dual descent starts. Newton steps serve where all weights together are few enough for one
+Block dual descent starts. Newton steps follow where all weights together are few enough for one
 factorised matrix, or the examples that are not at rest.
 """
 
@@ -16,6 +16,7 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prices import expected_sweeps
 from widemargin.auto.registry import method_named
+from widemargin.auto.shape import JointShape
 from widemargin.data.work import Size, factor
 from widemargin.methods.newton._multiclass_system import (
     iterative_work,
@@ -29,50 +30,21 @@ SWEEPS, STEPS = "block_dual_cd", "proximal_newton"
 
 
 @dataclass(frozen=True)
-class MulticlassShape:
-    """A joint multiclass problem as the policy sees it.
+class MulticlassShape(JointShape):
+    """A joint multiclass problem as the policy sees it."""
 
-    Attributes
-    ----------
-    size : Size
-        Counts of rows, weights of one class and stored values.
-    classes, stride : int
-        Classes, and the same rounded up to whole vectors.
-    side : int
-        Weights of all classes together, with their intercepts.
-    steps_served : bool
-        Whether Newton steps support the problem.
-    tol : float
-    stiffness : float
-        What an example alone does to its own margins on average: c ‖x‖².
-    elsewhere : bool
-        Whether the rows are not in memory: only products with all of them are cheap.
-    """
-
-    size: Size
-    classes: int
-    stride: int
-    side: int
-    steps_served: bool
-    tol: float
-    stiffness: float = 1.0
-    elsewhere: bool = False
+    free_intercept: bool = False
 
     @classmethod
     def of(cls, problem: MulticlassProblem, tol: float) -> MulticlassShape:
         """Read the counts off a problem."""
-        rows = problem.rows
-        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
-        return cls(
-            rows.size,
-            problem.classes,
-            problem.stride,
-            (rows.weights + problem.free_intercept) * problem.classes,
-            method_named(STEPS, MulticlassProblem).refuses(problem) is None,
-            tol,
-            mean_cost * rows.mean_squared_norm,
-            rows.elsewhere,
-        )
+        served = method_named(STEPS, MulticlassProblem).refuses(problem) is None
+        return replace(cls.read(problem, tol, served, 1.0), free_intercept=problem.free_intercept)
+
+    @property
+    def side(self) -> int:
+        """Weights of all classes together, with their intercepts."""
+        return (self.size.weights + self.free_intercept) * self.classes
 
     @property
     def sweep(self) -> float:
@@ -86,9 +58,7 @@ class MulticlassShape:
         kept = rows * max(rows, self.stride) <= MACHINE.most_kept
         if rows >= self.size.weights or rows > MACHINE.largest_factorised or not kept:
             return None
-        intercepts = self.side - self.size.weights * self.classes
-        side = rows * self.classes + intercepts
-        return replace(self, size=Size(rows, rows, rows**2), side=side, steps_served=True)
+        return replace(self, size=Size(rows, rows, rows**2), steps_served=True)
 
     def steps(self, active: int) -> float:
         """Price the Newton steps when so many examples are not at rest.

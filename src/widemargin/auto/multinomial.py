@@ -14,53 +14,22 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prices import expected_sweeps
 from widemargin.auto.registry import method_named
-from widemargin.data.work import Size, factor
+from widemargin.auto.shape import JointShape
+from widemargin.data.work import factor
 from widemargin.problems.multinomial import MultinomialProblem
 
 SWEEPS, STEPS = "dual_cd", "newton"
 
 
 @dataclass(frozen=True)
-class MultinomialShape:
-    """A multinomial problem as the policy sees it.
-
-    Attributes
-    ----------
-    size : Size
-        Counts of rows, weights of one class and stored values.
-    classes, stride : int
-        Classes, and the same rounded up to whole vectors.
-    stiffness : float
-        What an example alone does to its own scores on average: c ‖x‖² / 2.
-    steps_served : bool
-        Whether Newton steps support the problem.
-    tol : float
-    elsewhere : bool
-        Whether the rows are not in memory: only products with all of them are cheap.
-    """
-
-    size: Size
-    classes: int
-    stride: int
-    stiffness: float
-    steps_served: bool
-    tol: float
-    elsewhere: bool = False
+class MultinomialShape(JointShape):
+    """A multinomial problem as the policy sees it."""
 
     @classmethod
     def of(cls, problem: MultinomialProblem, tol: float) -> MultinomialShape:
-        """Read the counts off a problem."""
-        rows = problem.rows
-        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
-        return cls(
-            rows.size,
-            problem.classes,
-            problem.stride,
-            0.5 * mean_cost * rows.mean_squared_norm,
-            method_named(STEPS, MultinomialProblem).refuses(problem) is None,
-            tol,
-            rows.elsewhere,
-        )
+        """Read the counts off a problem; second derivatives of the loss are at most ½."""
+        served = method_named(STEPS, MultinomialProblem).refuses(problem) is None
+        return cls.read(problem, tol, served, 0.5)
 
     @property
     def sweep(self) -> float:

@@ -1,7 +1,7 @@
-"""Which method serves a problem: the visible table behind ``solver=``.
+"""Which method supports a problem: the visible table behind ``solver=``.
 
 ================  ==========================  =====================================================
-method            serves                      best where
+method            supports                    best where
 ================  ==========================  =====================================================
 dual_cd           every loss                  features are many, or C is small
 newton            squared hinge, logistic     weights are few: a handful of steps, whatever C
@@ -244,7 +244,7 @@ def register(name: str, method: type[Method]) -> None:
 
 
 def solvers_for(kind: type[Problem]) -> list[str]:
-    """Return the names that serve a kind of problem, "auto" first."""
+    """Return the names that support a kind of problem, "auto" first."""
     named = [name for name, table in METHODS.items() if _entry(table, kind) is not None]
     named += [name for name, table in SEQUENCES.items() if _entry(table, kind) is not None]
     return ["auto", *named] if _entry(POLICIES, kind) else named

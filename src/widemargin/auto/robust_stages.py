@@ -2,7 +2,7 @@
 
 `hybrid` is mini-batch ISG for the first part of the way and IPPA for the second (DRSVM, section
 5). Sweeps tell early which piece of the loss each example is on, and late how far; so both names
-end with the interior point on the examples that are still undecided, where it serves.
+end with the interior point on the examples that are still undecided, where it supports the problem.
 """
 
 from __future__ import annotations

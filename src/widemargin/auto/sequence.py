@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
-
 from widemargin.auto import cause
-from widemargin.auto.decision import Decision, Leg
+from widemargin.auto.decision import Decision, OneMethod
 
 
-class SequencePolicy:
+class SequencePolicy(OneMethod):
     """Visit sentences one by one; the other methods are there to compare with."""
 
-    decision: ClassVar[Decision] = Decision("cached_frank_wolfe", cause.CACHED_LABELINGS)
-
-    def shape_of(self, problem: Any, tol: float, warm: bool) -> None:
-        """Look at nothing: there is one method."""
-
-    def first(self, shape: None, follows: str) -> Decision:
-        """Return the one method."""
-        return self.decision
-
-    def next(self, shape: None, legs: Sequence[Leg], follows: str) -> Decision | None:
-        """Never hand over."""
-        return None
+    decision = Decision("cached_frank_wolfe", cause.CACHED_LABELINGS)
 
 
-class ConditionalPolicy(SequencePolicy):
+class ConditionalPolicy(OneMethod):
     """Dual block ascent; quasi-Newton steps on the primal are there to compare with."""
 
     decision = Decision("exponentiated_gradient", cause.MARGINALS)

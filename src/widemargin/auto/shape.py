@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from widemargin.data.work import Size
 from widemargin.problems.binary import BinaryProblem
@@ -53,5 +54,48 @@ class BinaryShape:
             tol,
             loss.compiled,
             loss.smooth and loss.curvature_level is not None,
+            rows.elsewhere,
+        )
+
+
+@dataclass(frozen=True)
+class JointShape:
+    """A problem in the weights of all classes as a policy sees it.
+
+    Attributes
+    ----------
+    size : Size
+        Counts of rows, weights of one class and stored values.
+    classes, stride : int
+        Classes, and the same rounded up to whole vectors.
+    steps_served : bool
+        Whether Newton steps support the problem.
+    tol : float
+    stiffness : float
+        What an example alone does to its own scores on average: c ‖x‖², times the loss's factor.
+    elsewhere : bool
+        Whether the rows are not in memory: only products with all of them are cheap.
+    """
+
+    size: Size
+    classes: int
+    stride: int
+    steps_served: bool
+    tol: float
+    stiffness: float = 1.0
+    elsewhere: bool = False
+
+    @classmethod
+    def read(cls, problem: Any, tol: float, steps_served: bool, factor: float) -> Any:
+        """Read the counts off a problem whose loss has this factor."""
+        rows = problem.rows
+        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
+        return cls(
+            rows.size,
+            problem.classes,
+            problem.stride,
+            steps_served,
+            tol,
+            factor * mean_cost * rows.mean_squared_norm,
             rows.elsewhere,
         )
