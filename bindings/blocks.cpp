@@ -1,128 +1,14 @@
-// Python's `Blocks`: rows cut into blocks, worked on by threads, one compiled call for many blocks.
-#include "blocks.hpp"
-
+// Python's `BlockRows`: one compiled call for many blocks.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include <functional>
 
+#include "block_rows.hpp"
 #include "kernels/compensated.hpp"
-#include "kernels/products.hpp"
-#include "rows/parts.hpp"
 
 namespace widemargin {
 namespace {
-
-constexpr std::int64_t piece_rows = 1024;  // for work that adds up nothing over rows
-
-struct AddAll {
-  std::int64_t length;
-  void operator()(double* left, const double* right) const {
-    for (std::int64_t j = 0; j < length; ++j) left[j] += right[j];
-  }
-};
-
-// One triangle of a matrix, the other of which is zero.
-struct AddTriangle {
-  std::int64_t side;
-  void operator()(double* left, const double* right) const {
-    for (std::int64_t i = 0; i < side; ++i) {
-      for (std::int64_t j = i * side + i; j < (i + 1) * side; ++j) left[j] += right[j];
-    }
-  }
-};
-
-// High parts, then low ones: nothing of the sum is lost but the tail.
-struct AddPairs {
-  std::int64_t length;
-  void operator()(double* left, const double* right) const {
-    for (std::int64_t j = 0; j < length; ++j) {
-      const double total = left[j] + right[j], moved = total - left[j];
-      const double lost = (left[j] - (total - moved)) + (right[j] - moved);
-      left[j] = total;
-      left[length + j] = left[length + j] + right[length + j] + lost;
-    }
-  }
-};
-
-bool any(const double* numbers, std::int64_t count) {
-  return std::any_of(numbers, numbers + count, [](double number) { return number != 0.0; });
-}
-
-class BlockRows {
- public:
-  BlockRows(const RowsHandle& rows, IndexVector cuts, Pool& pool)
-      : rows_(rows),
-        pool_(pool),
-        buffers_(rows.weights(), static_cast<std::size_t>(2 * pool.threads() + 2)) {
-    const auto count = static_cast<std::int64_t>(cuts.shape(0)) - 1;
-    if (count < 0 || cuts(0) != 0 || cuts(count) != rows.count()) {
-      throw std::invalid_argument("cuts must begin with zero and end with the number of rows");
-    }
-    for (std::int64_t k = 0; k < count; ++k) require_range(cuts(k), cuts(k + 1), rows.count());
-    cuts_.assign(cuts.data(), cuts.data() + count + 1);
-  }
-
-  std::int64_t size() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
-  std::int64_t count() const { return rows_.count(); }
-  std::int64_t weights() const { return rows_.weights(); }
-  void require(std::int64_t first, std::int64_t last) const { require_range(first, last, size()); }
-
-  // Calls work(rows, begin, end) for short stretches of the blocks, with all rows.
-  template <class Work>
-  void each_piece(std::int64_t first, std::int64_t last, const Work& work) {
-    const std::int64_t begin = cuts_[first], end = cuts_[last];
-    const std::int64_t pieces = (end - begin + piece_rows - 1) / piece_rows;
-    std::visit(
-        [&](const auto& rows) {
-          pool_.run(pieces, [&](std::int64_t k) {
-            const std::int64_t from = begin + k * piece_rows;
-            work(rows, from, std::min(from + piece_rows, end));
-          });
-        },
-        rows_.view);
-  }
-
-  // Calls work(rows, k, begin) with the rows of each block, the first of which is `begin` among
-  // all; k counts from `first`.
-  template <class Work>
-  void each_block(std::int64_t first, std::int64_t last, const Work& work) {
-    std::visit(
-        [&](const auto& rows) {
-          pool_.run(last - first, [&](std::int64_t k) {
-            const std::int64_t begin = cuts_[first + k], end = cuts_[first + k + 1];
-            work(part_of(rows, begin, end), k, begin);
-          });
-        },
-        rows_.view);
-  }
-
-  // Adds up the sums that add(rows, begin, sum) makes of the blocks; one that is left empty is
-  // nothing to add.
-  template <class Merge, class Add>
-  void summed(std::int64_t first, std::int64_t last, Buffers& buffers, Merge merge, double* out,
-              std::int64_t length, const Add& add) {
-    SumTree<Merge> tree(buffers, merge);
-    each_block(first, last, [&](const auto& rows, std::int64_t k, std::int64_t begin) {
-      std::vector<double> sum;
-      add(rows, begin, sum);
-      tree.add(k, std::move(sum));
-    });
-    tree.total(out, length);
-  }
-  template <class Add>
-  void vector_sum(std::int64_t first, std::int64_t last, double* out, const Add& add) {
-    summed(first, last, buffers_, AddAll{weights()}, out, weights(), add);
-  }
-  Buffers& buffers() { return buffers_; }
-  Pool& pool() { return pool_; }
-
- private:
-  RowsHandle rows_;
-  Pool& pool_;
-  Buffers buffers_;
-  std::vector<std::int64_t> cuts_;
-};
 
 const double* optional_data(const std::optional<Vector>& numbers, std::int64_t count,
                             const char* name) {
@@ -290,20 +176,18 @@ void register_curvature(nb::class_<BlockRows>& blocks) {
             if (scores) require_length(*scores, self.count(), "scores");
             double* score_data = scores ? scores->data() : nullptr;
             nb::gil_scoped_release release;
+            // By the first row of a block: empty blocks share theirs, and have none.
             std::vector<double> shares(static_cast<std::size_t>(last - first), 0.0);
-            SumTree<AddAll> tree(self.buffers(), AddAll{self.weights()});
-            self.each_block(first, last, [&](const auto& rows, std::int64_t k, std::int64_t begin) {
-              const double* own = curvature.data() + begin;
-              std::vector<double> part;
-              if (score_data != nullptr || any(own, rows.count)) {
-                part = self.buffers().zeros();
-                shares[static_cast<std::size_t>(k)] =
-                    curvature_product(rows, own, direction.data(), shift, part.data(), 0,
-                                      rows.count, score_data ? score_data + begin : nullptr);
-              }
-              tree.add(k, std::move(part));
-            });
-            tree.total(sum.data(), self.weights());
+            self.vector_sum(first, last, sum.data(),
+                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                              const double* own = curvature.data() + begin;
+                              if (score_data == nullptr && !any(own, rows.count)) return;
+                              part = self.buffers().zeros();
+                              shares[self.block_at(begin) - static_cast<std::size_t>(first)] =
+                                  curvature_product(rows, own, direction.data(), shift, part.data(),
+                                                    0, rows.count,
+                                                    score_data ? score_data + begin : nullptr);
+                            });
             return shares.empty() ? 0.0 : tree_sum(shares, std::plus<double>());
           },
           nb::arg("first"), nb::arg("last"), nb::arg("curvature"), nb::arg("direction"),
@@ -336,6 +220,10 @@ void register_curvature(nb::class_<BlockRows>& blocks) {
             require_shape(matrix, side, side, "matrix");
             const Syrk by_blas = syrk_of(syrk);
             nb::gil_scoped_release release;
+            if (self.gram_by_lines(first, last, curvature.data(), constant, matrix.data(),
+                                   dense.first)) {
+              return;
+            }
             Buffers packs(dense.second * side, static_cast<std::size_t>(self.pool().threads()));
             Buffers matrices(side * side, static_cast<std::size_t>(2 * self.pool().threads() + 2));
             self.summed(first, last, matrices, AddTriangle{side}, matrix.data(), side * side,
@@ -370,6 +258,17 @@ void register_blocks(nb::module_& m) {
   nb::class_<BlockRows> blocks(m, "BlockRows");
   blocks.def(nb::init<const RowsHandle&, IndexVector, Pool&>(), nb::arg("rows"), nb::arg("cuts"),
              nb::arg("pool"), nb::keep_alive<1, 4>());
+  m.def(
+      "symmetrise_by_threads",
+      [](Pool& pool, MutableMatrix matrix) {
+        const auto side = static_cast<std::int64_t>(matrix.shape(0));
+        require_shape(matrix, side, side, "matrix");
+        nb::gil_scoped_release release;
+        pool.run((side + symmetrise_step - 1) / symmetrise_step, [&](std::int64_t k) {
+          symmetrise_lines(matrix.data(), side, k * symmetrise_step);
+        });
+      },
+      nb::arg("pool"), nb::arg("matrix").noconvert());
   register_vectors(blocks);
   register_sums(blocks);
   register_curvature(blocks);

@@ -9,6 +9,8 @@ namespace widemargin {
 void register_blocks(nb::module_& m);
 void register_threaded(nb::module_& m);
 void register_threaded_corner(nb::module_& m);
+void register_threaded_vectors(nb::module_& m);
+void register_factors(nb::module_& m);
 void register_gradients(nb::module_& m);
 void register_structures(nb::module_& m);
 void register_tables(nb::module_& m);
@@ -221,6 +223,8 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_blocks(m);
   register_threaded(m);
   register_threaded_corner(m);
+  register_threaded_vectors(m);
+  register_factors(m);
   register_binary(m);
   register_sweeps(m);
   register_pairs(m);

@@ -252,63 +252,6 @@ void register_threaded(nb::module_& m) {
              nb::arg("chunk"), nb::keep_alive<1, 3>());
   register_loss_sums(losses);
   register_loss_vectors(losses);
-  m.def(
-      "count_nonzero",
-      [](Pool& pool, Vector numbers, std::int64_t chunk) {
-        const auto count = static_cast<std::int64_t>(numbers.shape(0));
-        nb::gil_scoped_release release;
-        return chunked_sum(
-            pool, count, chunk,
-            [&](std::int64_t begin, std::int64_t end) {
-              std::int64_t found = 0;
-              for (std::int64_t i = begin; i < end; ++i) found += numbers.data()[i] != 0.0;
-              return found;
-            },
-            std::plus<std::int64_t>());
-      },
-      nb::arg("pool"), nb::arg("numbers"), nb::arg("chunk"));
-  m.def(
-      "sum",
-      [](Pool& pool, Vector numbers, std::int64_t chunk) {
-        const auto count = static_cast<std::int64_t>(numbers.shape(0));
-        nb::gil_scoped_release release;
-        return chunked_sum(
-            pool, count, chunk,
-            [&](std::int64_t begin, std::int64_t end) {
-              return sum_in_chains(end - begin,
-                                   [&](std::int64_t i) { return numbers.data()[begin + i]; });
-            },
-            std::plus<double>());
-      },
-      nb::arg("pool"), nb::arg("numbers"), nb::arg("chunk"));
-  m.def(
-      "add_scaled",
-      [](Pool& pool, MutableVector sum, Vector numbers, double scale, std::int64_t chunk) {
-        const auto count = static_cast<std::int64_t>(sum.shape(0));
-        require_length(numbers, count, "numbers");
-        nb::gil_scoped_release release;
-        each_chunk(pool, count, chunk, [&](std::int64_t begin, std::int64_t end) {
-          axpy_dense(scale, numbers.data() + begin, sum.data() + begin, end - begin);
-        });
-      },
-      nb::arg("pool"), nb::arg("sum").noconvert(), nb::arg("numbers"), nb::arg("scale"),
-      nb::arg("chunk"));
-  m.def(
-      "dot",
-      [](Pool& pool, Vector a, Vector b, std::int64_t chunk) {
-        const auto count = static_cast<std::int64_t>(a.shape(0));
-        require_length(b, count, "b");
-        nb::gil_scoped_release release;
-        return chunked_sum(
-            pool, count, chunk,
-            [&](std::int64_t begin, std::int64_t end) {
-              return sum_in_chains(end - begin, [&](std::int64_t i) {
-                return a.data()[begin + i] * b.data()[begin + i];
-              });
-            },
-            std::plus<double>());
-      },
-      nb::arg("pool"), nb::arg("a"), nb::arg("b"), nb::arg("chunk"));
 }
 
 }  // namespace widemargin

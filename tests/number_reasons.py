@@ -69,7 +69,10 @@ REASONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("FEWEST_ROWS", "MOST_ROWS", "MOST_VALUES"), "bits depend on it"),
         **dict.fromkeys(("WIDEST_MATRIX", "MATRIX_ROWS", "FEW_ROWS"), "the same"),
     },
-    "data/block_work.py": {"CHUNK": "how vectors are cut: the bits of results depend on it"},
+    "data/block_work.py": {
+        "CHUNK": "how vectors are cut: the bits of results depend on it",
+        "PIECE": "a buffer",
+    },
     "data/block_file.py": {"VERSION": "of a format"},
     "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
     "data/disk_data.py": dict.fromkeys(

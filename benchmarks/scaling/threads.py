@@ -29,15 +29,36 @@ from rich.table import Table
 
 from benchmarks import problems
 from widemargin import LinearSVC, LogisticRegression
-from widemargin.data import block_work, blocks, validation
+from widemargin.data import block_work, blocks, memory_rows, validation
 from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.instruction_sets import core
-from widemargin.linalg import diagonal_gradients
-from widemargin.problems import threaded
+from widemargin.linalg import cholesky, diagonal_gradients
+from widemargin.problems import support, threaded
 
-COMPILED = (block_work, blocks, diagonal_gradients, threaded)
+COMPILED = (block_work, blocks, cholesky, diagonal_gradients, memory_rows, support, threaded)
 """Modules that call compiled code which shares out work."""
+
+OF_VECTORS = (
+    "add_scaled",
+    "count_between",
+    "count_nonzero",
+    "dot",
+    "gather",
+    "multiply",
+    "nonzero_places",
+    "place_at_bounds",
+    "positive_members",
+    "project_box_equality",
+    "scale",
+    "subtract",
+    "sum",
+)
+OF_MATRICES = ("factorise", "solve_factorised", "symmetrise_by_threads")
+"""Compiled functions that share out work on vectors over the examples, and on square matrices."""
+
+TILE = 128
+"""Lines of a matrix that are one thread's work."""
 
 LOSSES = {
     "hinge": lambda jobs, C: LinearSVC("hinge", C=C, solver="proximal_newton", n_jobs=jobs),
@@ -108,6 +129,9 @@ class HandedOut:
         def of_vectors(*given: Any) -> bool:
             return any(isinstance(x, np.ndarray) and x.size > CHUNK for x in given)
 
+        def of_matrices(pool: Any, matrix: Any, *rest: Any) -> bool:
+            return len(matrix) > TILE
+
         def of_pieces(threads: Any, count: int, *rest: Any, **named: Any) -> bool:
             told = named.get("shared_out", rest[2] if len(rest) > 2 else True)
             return count > 1 and bool(told)
@@ -120,8 +144,10 @@ class HandedOut:
         compiled.LossThreads = kind(core.LossThreads, of_vectors)
         compiled.CornerThreads = kind(core.CornerThreads, of_vectors)
         compiled.DiagonalGradients = kind(core.DiagonalGradients, lambda *_: True)
-        compiled.dot = self.timed(core.dot, of_vectors)
-        compiled.count_nonzero = self.timed(core.count_nonzero, of_vectors)
+        for name in OF_VECTORS:
+            setattr(compiled, name, self.timed(getattr(core, name), of_vectors))
+        for name in OF_MATRICES:
+            setattr(compiled, name, self.timed(getattr(core, name), of_matrices))
         each = mock.patch.object(Threads, "each", self.timed(Threads.each, of_pieces))
         # With one thread the examples are looked through in one piece.
         check = self.timed(validation._is_finite, lambda rows, threads: rows.count > CHUNK)

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels/vectors.hpp"
@@ -97,10 +98,16 @@ void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std
   syrk_panels(panels.data(), stride, filled, side, matrix);
 }
 
-// `place_of(j)` is where a column goes, or negative if it is left out.
+// A part of the lines of a matrix.
+struct Lines {
+  std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max();
+};
+
+// `place_of(j)` is where a column goes, or negative if it is left out. Writes to these lines only.
 template <class Rows, class Place>
 void gram_by_rows(const Rows& rows, Place place_of, const double* curvature, bool constant,
-                  std::int64_t side, double* matrix, std::int64_t begin, std::int64_t end) {
+                  std::int64_t side, double* matrix, std::int64_t begin, std::int64_t end,
+                  Lines lines = {}) {
   std::vector<std::int32_t> kept_places(static_cast<std::size_t>(side) + 1);
   std::vector<double> kept_entries(static_cast<std::size_t>(side) + 1);
   std::int32_t* const __restrict places = kept_places.data();
@@ -123,6 +130,7 @@ void gram_by_rows(const Rows& rows, Place place_of, const double* curvature, boo
       entries[length++] = 1.0;
     }
     for (std::int64_t a = 0; a < length; ++a) {
+      if (places[a] < lines.begin || places[a] >= lines.end) continue;
       const double scale = weight * entries[a];
       double* line = matrix + places[a] * side;
       line[places[a]] += 0.5 * scale * entries[a];
@@ -143,19 +151,23 @@ void gram_by_rows(const Rows& rows, Place place_of, const double* curvature, boo
   }
 }
 
+// A scattered addition costs about as much as nine in a tile (measured), so a third of the entries
+// being there makes the tiles worth their zeros.
 template <class Rows>
-void gram(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
-          double* matrix, std::int64_t begin, std::int64_t end) {
-  // A scattered addition costs about as much as nine in a tile (measured), so a third of the
-  // entries being there makes the tiles worth their zeros.
+bool gram_takes_tiles(const Rows& rows, std::int64_t side) {
   const double mean = static_cast<double>(rows.total_nonzeros()) /
                       static_cast<double>(std::max<std::int64_t>(rows.count, 1));
-  const double density = mean / static_cast<double>(side);
-  if (Rows::is_dense || density > 0.33) {
+  return Rows::is_dense || mean / static_cast<double>(side) > 0.33;
+}
+
+template <class Rows>
+void gram(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
+          double* matrix, std::int64_t begin, std::int64_t end, Lines lines = {}) {
+  if (gram_takes_tiles(rows, side)) {
     gram_by_tiles(rows, curvature, constant, side, matrix, begin, end);
   } else {
     auto same = [](std::int64_t j) { return static_cast<std::int32_t>(j); };
-    gram_by_rows(rows, same, curvature, constant, side, matrix, begin, end);
+    gram_by_rows(rows, same, curvature, constant, side, matrix, begin, end, lines);
   }
 }
 
@@ -279,20 +291,25 @@ void row_gram(const Rows& rows, double* matrix, std::int64_t begin, std::int64_t
   }
 }
 
-// matrix <- matrix + matrix^T, in place, by blocks that stay in cache.
-inline void symmetrise(double* matrix, std::int64_t side) {
-  constexpr std::int64_t step = 32;
-  for (std::int64_t r = 0; r < side; r += step) {
-    for (std::int64_t c = r; c < side; c += step) {
-      for (std::int64_t i = r; i < std::min(r + step, side); ++i) {
-        for (std::int64_t j = std::max(c, i); j < std::min(c + step, side); ++j) {
-          const double sum = matrix[i * side + j] + matrix[j * side + i];
-          matrix[i * side + j] = sum;
-          matrix[j * side + i] = sum;
-        }
+// matrix <- matrix + matrix^T, in place, by blocks that stay in cache: those of the lines from
+// `begin` on, a multiple of `symmetrise_step`, and their mirror images.
+constexpr std::int64_t symmetrise_step = 32;
+
+inline void symmetrise_lines(double* matrix, std::int64_t side, std::int64_t begin) {
+  const std::int64_t step = symmetrise_step, end = std::min(begin + step, side);
+  for (std::int64_t c = begin; c < side; c += step) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t j = std::max(c, i); j < std::min(c + step, side); ++j) {
+        const double sum = matrix[i * side + j] + matrix[j * side + i];
+        matrix[i * side + j] = sum;
+        matrix[j * side + i] = sum;
       }
     }
   }
+}
+
+inline void symmetrise(double* matrix, std::int64_t side) {
+  for (std::int64_t r = 0; r < side; r += symmetrise_step) symmetrise_lines(matrix, side, r);
 }
 
 }  // namespace widemargin

@@ -111,6 +111,90 @@ class SumTree {
   std::mutex lock_;
 };
 
+// The same for vectors of many numbers: those of a group of values are all kept, and each thread
+// adds up stretches of all of them. The order is that of the tree.
+template <class Merge>
+class GroupedSums {
+ public:
+  GroupedSums(Pool& pool, Buffers& buffers, Merge merge, std::int64_t length, std::int64_t stretch)
+      : pool_(pool), buffers_(buffers), merge_(merge), length_(length), stretch_(stretch) {}
+
+  // How many values are kept, a power of two: 32 MB of them, and enough for all threads.
+  static std::int64_t group(int threads, std::int64_t length) {
+    std::int64_t count = 2;
+    while (count < 2 * threads || 2 * count * length <= kept_) count *= 2;
+    return count;
+  }
+  // Adds the next values, as many as `group` but for the last ones; an empty one is nothing to add.
+  void add(std::vector<std::vector<double>> parts) {
+    groups_.push_back(summed(std::move(parts)));
+    levels_.push_back(0);
+    while (levels_.size() > 1 && levels_[levels_.size() - 2] == levels_.back()) join_last();
+  }
+  void total(double* out) {
+    while (levels_.size() > 1) join_last();
+    if (groups_.empty() || groups_[0].empty()) {
+      std::fill(out, out + length_, 0.0);
+      return;
+    }
+    each_stretch([&](std::int64_t begin, std::int64_t end) {
+      std::copy(groups_[0].data() + begin, groups_[0].data() + end, out + begin);
+    });
+    buffers_.give_back(std::move(groups_[0]));
+  }
+
+ private:
+  static constexpr std::int64_t kept_ = std::int64_t{1} << 22;
+
+  template <class Work>
+  void each_stretch(const Work& work) {
+    pool_.run((length_ + stretch_ - 1) / stretch_,
+              [&](std::int64_t k) { work(k * stretch_, std::min(length_, (k + 1) * stretch_)); });
+  }
+  void join_last() {
+    std::vector<std::vector<double>> pair;
+    pair.push_back(std::move(groups_[groups_.size() - 2]));
+    pair.push_back(std::move(groups_.back()));
+    groups_.pop_back();
+    levels_.pop_back();
+    groups_.back() = summed(std::move(pair));
+    ++levels_.back();
+  }
+  std::vector<double> summed(std::vector<std::vector<double>> parts) {
+    // Who is added to whom: neighbours first, then those of two, four, ... values.
+    std::vector<std::pair<std::size_t, std::size_t>> steps;
+    std::vector<std::size_t> places(parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) places[k] = k;
+    for (std::size_t width = 1; width < parts.size(); width *= 2) {
+      for (std::size_t k = 0; k + width < parts.size(); k += 2 * width) {
+        const std::size_t left = places[k], right = places[k + width];
+        if (parts[left].empty()) {
+          places[k] = right;
+        } else if (!parts[right].empty()) {
+          steps.emplace_back(left, right);
+        }
+      }
+    }
+    if (!steps.empty()) {
+      each_stretch([&](std::int64_t begin, std::int64_t end) {
+        for (const auto& [left, right] : steps) {
+          merge_(parts[left].data(), parts[right].data(), begin, end);
+        }
+      });
+    }
+    std::vector<double> sum = std::move(parts[places[0]]);
+    for (const auto& step : steps) buffers_.give_back(std::move(parts[step.second]));
+    return sum;
+  }
+
+  Pool& pool_;
+  Buffers& buffers_;
+  Merge merge_;
+  std::int64_t length_, stretch_;
+  std::vector<std::vector<double>> groups_;
+  std::vector<int> levels_;
+};
+
 // The same for a few numbers a chunk, which are kept until all are there.
 template <class Sums, class Add>
 Sums tree_sum(const std::vector<Sums>& parts, const Add& add) {

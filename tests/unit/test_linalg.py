@@ -41,6 +41,33 @@ def test_a_factor_solves(columns: int | None) -> None:
     np.testing.assert_allclose(upper.T @ factor.solve_half(right, transposed=True), right, 1e-10)
 
 
+@pytest.mark.parametrize("n", [1, 40, 96, 97, 250, 300])
+def test_a_factor_by_threads(n: int) -> None:
+    """The same bits for any number of them."""
+    A, right = definite(n), RANDOM.normal(size=n)
+    found = []
+    for jobs in (1, 2, 3, 8):
+        factor = cholesky(A.copy(), threads=Threads(jobs))
+        assert factor is not None
+        upper = np.triu(factor.upper)
+        found.append((upper, factor.solve(right)))
+        np.testing.assert_array_equal(upper, found[0][0])
+        np.testing.assert_array_equal(found[-1][1], found[0][1])
+    np.testing.assert_allclose(upper.T @ upper, A, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found[0][1], np.linalg.solve(A, right), rtol=1e-11)
+
+
+def test_threads_tell_an_indefinite_matrix() -> None:
+    B = RANDOM.normal(size=(250, 5))
+    nearly = cholesky(B @ B.T, threads=Threads(2))
+    assert nearly is not None  # after jitter
+    upper = np.triu(nearly.upper)
+    np.testing.assert_allclose(upper.T @ upper, B @ B.T, atol=1e-6)
+    A = definite(250)
+    A[200, 200] = -1e3
+    assert cholesky(A, threads=Threads(2)) is None
+
+
 def test_a_flat_direction_is_lifted() -> None:
     A = definite(5)
     A[-1] = A[:, -1] = 0.0

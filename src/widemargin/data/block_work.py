@@ -18,6 +18,9 @@ Places = NDArray[np.int64]
 CHUNK = 2**13
 """Examples of a chunk of a vector over them: 64 kB, some ten microseconds of work."""
 
+PIECE = 2**16
+"""Examples of a piece that Python works on: some fifty microseconds, ten times a call's cost."""
+
 Task: TypeAlias = Callable[..., tuple[Any, Any]]
 """Work on one block: of its rows, arguments over the examples, and arguments that all blocks share.
 
@@ -138,6 +141,53 @@ class Threads:
     def dot(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
         """Return the inner product of vectors over the examples."""
         return core.dot(self.pool, left, right, CHUNK)
+
+    def scaled(self, numbers: NDArray[np.float64], factor: float, out: NDArray[np.float64]) -> None:
+        """Write a multiple of a vector."""
+        core.scale(self.pool, numbers, factor, out, CHUNK)
+
+    def multiply(
+        self,
+        left: NDArray[np.float64],
+        right: NDArray[np.float64],
+        out: NDArray[np.float64],
+        shift: float = 0.0,
+    ) -> None:
+        """Write (left + shift) · right, entry by entry."""
+        core.multiply(self.pool, left, right, shift, out, CHUNK)
+
+    def subtract(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+        """Subtract a vector from another one, in place; return whether anything is left."""
+        return core.subtract(self.pool, left, right, CHUNK)
+
+    def gather(self, numbers: NDArray[np.float64], places: Places) -> NDArray[np.float64]:
+        """Return some entries of a vector over the examples."""
+        out = np.empty(places.size)
+        core.gather(self.pool, numbers, places, out, CHUNK)
+        return out
+
+    def nonzero_places(self, numbers: NDArray[np.float64]) -> Places:
+        """Return where a vector over the examples is not zero."""
+        return core.nonzero_places(self.pool, numbers, CHUNK)
+
+    def count_between(self, numbers: NDArray[np.float64], upper: NDArray[np.float64]) -> int:
+        """Return how many entries lie strictly between zero and their upper bounds."""
+        return core.count_between(self.pool, numbers, upper, CHUNK)
+
+    def positive_members(
+        self,
+        numbers: NDArray[np.float64],
+        members: NDArray[np.bool_],
+        before: NDArray[np.bool_] | None,
+    ) -> tuple[Places, Places]:
+        """Write down which entries are positive; return which have become so, and which ceased."""
+        came, went = core.positive_members(self.pool, numbers, members, before, CHUNK)
+        return came, went
+
+    def pieces(self, count: int, work: Callable[[slice], object]) -> None:
+        """Call work(slice) for pieces of vectors over the examples, long enough for Python."""
+        cuts = range(0, count, PIECE)
+        self.each(len(cuts), lambda k: work(slice(cuts[k], min(cuts[k] + PIECE, count))))
 
     def each(
         self,

@@ -209,17 +209,12 @@ class LocalBlocks:
         checkpoint: Callable[[], None] = no_checkpoint,
     ) -> LocalBlocks:
         """Return some of the rows, cut where these blocks are."""
+        if self.source is not None:
+            return self._of_source(subset)
         parts, cuts, own = split_subset(self.cuts, subset)
         load = self.load
         if subset.size <= self.cuts[:2][-1]:
-            return self._few(subset, parts, own, checkpoint)
-        if self.source is not None:
-            X, constant, places = self.source
-            places = subset if places is None else places[subset]
-            view = self._whole.take(places)
-            return replace(
-                self._viewed(view, cuts, self.threads, (X, constant, places)), whole=self._whole
-            )
+            return self._few(parts, own, checkpoint)
         if self.in_memory:
             views = [load(part).take(held) for part, held in zip(parts, own, strict=True)]
             return replace(self, cuts=cuts, load=views.__getitem__, view=None, compiled=None)
@@ -240,23 +235,34 @@ class LocalBlocks:
             return self.take(subset)
         X, constant, places = self.source
         places = subset if places is None else places[subset]
+        return self._taken(X, constant, places, None)
+
+    def _taken(self, X: Any, constant: float, places: Places, cuts: Places | None) -> LocalBlocks:
+        """View rows of what the blocks were cut from."""
         view = self._whole.take(places)
-        taken = self._viewed(view, few_cuts(view), self.threads, (X, constant, places))
+        cuts = few_cuts(view) if cuts is None else cuts
+        taken = self._viewed(view, cuts, self.threads, (X, constant, places))
         return replace(taken, whole=self._whole)
+
+    def _of_source(self, subset: Places) -> LocalBlocks:
+        """Take rows that are in memory; no more of them than a block has are copied."""
+        assert self.source is not None
+        X, constant, places = self.source
+        places = subset if places is None else places[subset]
+        if subset.size <= self.cuts[:2][-1]:
+            copy = X[places] if places.size else sliced(X, 0, 0)
+            return self.of_few([copy], constant, self.threads)
+        edges = np.searchsorted(subset, self.cuts)
+        cuts = np.append(0, edges[1:][np.diff(edges) > 0])
+        return self._taken(X, constant, places, cuts)
 
     def _few(
         self,
-        subset: Places,
         parts: Places,
         own: list[Places],
         checkpoint: Callable[[], None],
     ) -> LocalBlocks:
         """Copy no more rows than a block has: sums of many small ones would cost more."""
-        if self.source is not None:
-            X, constant, taken = self.source
-            places = subset if taken is None else taken[subset]
-            copy = X[places] if places.size else sliced(X, 0, 0)
-            return self.of_few([copy], constant, self.threads)
         copies = []
         for part, held in zip(parts, own, strict=True):
             copies.append(self._copied(int(part), held))

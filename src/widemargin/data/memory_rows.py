@@ -167,7 +167,7 @@ class MemoryRows(BlockedRows):
         """Return Σ h_i x_i x_iᵀ, with a last row and column for the constant 1 if asked for."""
         work = self.size.gram(self.nonzeros(curvature))
         self.meter.add(work)
-        side, tree = self.weights + int(constant), Tree()
+        side, tree = self.weights + int(constant), Tree(self._added_matrices)
         density = MACHINE.blas_density if side >= MACHINE.blas_side else math.inf
         for place, (first, last) in enumerate(self._stretches(work)):
             matrix = np.empty((side, side))
@@ -178,8 +178,12 @@ class MemoryRows(BlockedRows):
             self.checkpoint()
         matrix = tree.total()
         matrix = np.zeros((side, side)) if matrix is None else matrix
-        core.symmetrise(matrix)
+        core.symmetrise_by_threads(self.threads.pool, matrix)
         return matrix
+
+    def _added_matrices(self, left: Vector, right: Vector) -> Vector:
+        self.add_scaled(left, right, 1.0)
+        return left
 
     def _filled(self, call: Callable[..., None], *given: Any, work: float = 1.0) -> Vector:
         """Return a number for every example."""

@@ -1,4 +1,4 @@
-"""Sums over vectors that have a number for every example."""
+"""Vectors that have a number for every example."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ class OverExamples:
     """What rows know of vectors over them; those in blocks share it out among threads."""
 
     _kept: dict[str, Any]
+
+    @property
+    def threads(self) -> Any:
+        """Threads for vectors over the examples; only rows in blocks have them."""
+        return None
 
     def nonzeros(self, numbers: Vector) -> int:
         """Return how many entries are not zero.
@@ -37,3 +42,29 @@ class OverExamples:
     def sum(self, numbers: Vector) -> float:
         """Return the sum of a vector."""
         return float(numbers.sum())
+
+    def gather(self, numbers: Vector, places: NDArray[np.int64]) -> Vector:
+        """Return some entries of a vector, as a new array."""
+        return numbers[places] if self.threads is None else self.threads.gather(numbers, places)
+
+    def scaled(self, numbers: Vector, factor: float, out: Vector | None = None) -> Vector:
+        """Return a multiple of an array."""
+        if self.threads is None:
+            return np.multiply(numbers, factor, out=out)
+        out = np.empty_like(numbers) if out is None else out
+        self.threads.scaled(numbers.reshape(-1), factor, out.reshape(-1))
+        return out
+
+    def add_scaled(self, total: Vector, numbers: Vector, factor: float) -> None:
+        """Add a multiple of an array to another one, in place."""
+        if self.threads is None:
+            total += factor * numbers
+        else:
+            self.threads.add_scaled(total.reshape(-1), numbers.reshape(-1), factor)
+
+    def subtract(self, left: Vector, right: Vector) -> bool:
+        """Subtract a vector from another one, in place; return whether anything is left."""
+        if self.threads is not None:
+            return bool(self.threads.subtract(left, right))
+        left -= right
+        return bool(left.any())

@@ -72,11 +72,6 @@ class Rows(OverExamples):
         return cls(view, shift=shift, _longest=longest, array=X)
 
     @property
-    def threads(self) -> Any:
-        """Threads for vectors over the examples; only rows in blocks have them."""
-        return None
-
-    @property
     def norms(self) -> Vector:
         """Squared Euclidean norm of each row, with the constant feature if there is one."""
         norms = self._kept.get("norms")

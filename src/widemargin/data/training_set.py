@@ -187,9 +187,14 @@ class TrainingSet:
 
     def signs(self, positive: int) -> Vector:
         """Return the one-vs-rest labels of a class, +1 and −1."""
-        signs = (self.codes == positive).astype(np.float64)
-        signs *= 2.0  # in place, several times as fast as choosing between two numbers
-        signs -= 1.0
+        signs = np.empty(self.codes.size)
+
+        def fill(at: slice) -> None:
+            # Several times as fast as choosing between two numbers.
+            np.multiply(self.codes[at] == positive, 2.0, out=signs[at])
+            signs[at] -= 1.0
+
+        (self.rows.threads or Threads()).pieces(signs.size, fill)
         return signs
 
     def costs_of(self, subset: NDArray[np.int64]) -> Vector:

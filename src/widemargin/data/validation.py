@@ -142,7 +142,9 @@ def _is_plain_column(y: Any) -> bool:
     """Whether y is an array of finite numbers, one per example."""
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
         return False
-    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
+    # The sum of finite numbers is finite, unless it overflows.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return y.dtype.kind != "f" or bool(np.isfinite(y.sum()) or np.isfinite(y).all())
 
 
 def _is_plain_matrix(X: Any) -> bool:

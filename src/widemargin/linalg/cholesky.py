@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cython_blas, cython_lapack
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from widemargin.data.block_work import Threads
+from widemargin.instruction_sets import core
 
 Matrix = NDArray[np.float64]
 
@@ -25,15 +29,29 @@ relative to the entry and to the mean of the diagonal."""
 
 _ROUNDOFF = float(np.finfo(float).eps)
 
+_TILE_FUNCTIONS = (
+    cython_lapack.__pyx_capi__["dpotrf"],
+    *(cython_blas.__pyx_capi__[name] for name in ("dtrsm", "dsyrk", "dgemm")),
+)
+"""Pointers to what compiled code asks of LAPACK and BLAS, as `widemargin.data.blas_gram` has."""
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """U with UᵀU = A, in the upper triangle of an array; what is below has no meaning."""
+    """U with UᵀU = A, in the upper triangle of an array; what is below has no meaning.
+
+    Where `threads` are given, they share the work on a vector.
+    """
 
     upper: Matrix
+    threads: Threads | None = None
 
     def solve(self, right: Matrix) -> Matrix:
         """Return A⁻¹ right, for a vector or for all columns of a matrix."""
+        if self.threads is not None and right.ndim == 1:
+            solution = np.array(right, dtype=np.float64)
+            core.solve_factorised(self.threads.pool, self.upper.T, solution)
+            return solution
         solution = dpotrs(self.upper, right, lower=0)[0]
         return np.asarray(solution) if right.ndim == 1 else np.ascontiguousarray(solution)
 
@@ -42,7 +60,12 @@ class Factor:
         return np.asarray(dtrtrs(self.upper, right, lower=0, trans=int(transposed))[0])
 
 
-def cholesky(matrix: Matrix, flat: slice | None = None, singular: bool = False) -> Factor | None:
+def cholesky(
+    matrix: Matrix,
+    flat: slice | None = None,
+    singular: bool = False,
+    threads: Threads | None = None,
+) -> Factor | None:
     """Factorise a symmetric positive semidefinite matrix in place.
 
     Parameters
@@ -54,6 +77,8 @@ def cholesky(matrix: Matrix, flat: slice | None = None, singular: bool = False) 
     singular : bool
         Whether the matrix may well be singular, so that without jitter its factor would be made of
         rounding.
+    threads : Threads, optional
+        That share the work, in tiles of one size: the factor has the same bits for any number.
 
     Returns
     -------
@@ -80,6 +105,10 @@ def cholesky(matrix: Matrix, flat: slice | None = None, singular: bool = False) 
             matrix[:] = np.triu(matrix, 1)
             matrix += matrix.T
             diagonal[:] = kept + jitter * unit
+        if threads is not None:
+            if core.factorise(threads.pool, matrix, _TILE_FUNCTIONS):
+                return Factor(matrix.T, threads)
+            continue
         # The transposed view is in the order that LAPACK works in: nothing is copied.
         upper, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
         if not failed:

@@ -74,9 +74,9 @@ class LinearProblem(OfMargins, OnRows):
 
     def subproblem(self, subset: NDArray[np.int64]) -> Self:
         """Return the problem on some examples, their costs raised to stand for all of them."""
-        cost = self.cost[subset]
-        cost *= self.rows.sum(self.cost) / self.rows.sum(cost)
-        return replace(self, rows=self.rows.take(subset), y=self.y[subset], cost=cost)
+        rows, cost = self.rows, self.rows.gather(self.cost, subset)
+        cost *= rows.sum(self.cost) / rows.sum(cost)
+        return replace(self, rows=rows.take(subset), y=rows.gather(self.y, subset), cost=cost)
 
     def represents(self, subset: NDArray[np.int64]) -> bool:
         """Whether some examples have a say in everything that all of them do."""
@@ -222,7 +222,7 @@ class LinearProblem(OfMargins, OnRows):
         sums, squared = self.loss.dual_sums(self.y, self.cost, alpha), float(v @ v)
         scale = self.loss.best_scale(alpha, self.cost, sums, squared)
         if scale != 1.0:
-            other = self.loss.clip(scale * alpha, self.cost)
+            other = self.loss.clip(self.rows.scaled(alpha, scale), self.cost)
             there = self.loss.dual_sums(self.y, self.cost, other)
             if there.value - 0.5 * scale * scale * squared > sums.value - 0.5 * squared:
                 return other, scale * v, there

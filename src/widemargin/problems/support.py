@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.block_work import Threads
+from widemargin.data.block_work import CHUNK, Threads
+from widemargin.instruction_sets import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.threaded import chunks_of, summed
 
 Vector = NDArray[np.float64]
 
@@ -52,8 +52,7 @@ def settled(
     if _as_few_as_weights(problem, point.alpha):
         return _without_traces(problem, point.alpha, certificate, limit) or found
     margins = problem.rows.scores(point.w)
-    margins += point.b
-    margins *= problem.y
+    _threads(problem).multiply(margins, problem.y, margins, point.b)
     # Within a gap of tol, margins are off by the order of its square root.
     band = min(float(np.sqrt(limit)), _WIDEST)
     for width in (band, 0.1 * band):
@@ -96,12 +95,7 @@ def _tried(
 
 def _as_few_as_weights(problem: BinaryProblem, alpha: Vector) -> bool:
     """Whether no more entries lie between the bounds than a vertex of the optimal set has."""
-
-    def count(at: slice) -> int:
-        own = alpha[at]
-        return int(np.count_nonzero((own > 0.0) & (own < problem.cost[at])))
-
-    between = summed(_threads(problem), chunks_of(alpha.size), count)
+    between = _threads(problem).count_between(alpha, problem.cost)
     return bool(between <= problem.rows.weights + problem.free_intercept)
 
 
@@ -113,23 +107,12 @@ def _at_bounds(
     problem: BinaryProblem, margins: Vector, alpha: Vector, width: float
 ) -> Vector | None:
     """Return α with margins further than `width` from one decided, or None if Σ αy = 0 fails."""
-    placed, between = np.empty_like(alpha), np.empty(alpha.size, dtype=bool)
-
-    def place(at: slice) -> float:
-        """Return Σ αy of the examples at their bounds."""
-        own, cost, margin = alpha[at], problem.cost[at], margins[at]
-        low, high = _next_to_bounds(own, cost)
-        low |= margin > 1.0 + width
-        high |= margin < 1.0 - width
-        decided = low | high
-        placed[at] = np.where(low, 0.0, np.where(high, cost, own))
-        between[at] = ~decided
-        return float(problem.y[at] @ np.where(decided, placed[at], 0.0))
-
-    total = summed(_threads(problem), chunks_of(alpha.size), place)
+    placed, pool = np.empty_like(alpha), _threads(problem).pool
+    total, free = core.place_at_bounds(
+        pool, problem.y, problem.cost, margins, alpha, placed, (width, _TINY), CHUNK
+    )
     if not problem.free_intercept:
         return placed
-    free = np.flatnonzero(between)
     moved = _shifted(placed[free], problem.y[free], problem.cost[free], -total)
     if moved is None:
         return None

@@ -46,10 +46,6 @@ def _summed(threads: Threads, count: int, part: Callable[[slice], Any]) -> Any:
     return summed(threads, chunks_of(count), part)
 
 
-def _filled(threads: Threads, count: int, part: Callable[[slice], None]) -> None:
-    filled(threads, chunks_of(count), part)
-
-
 @dataclass(frozen=True, eq=False)
 class ThreadedLoss(Loss):
     """A loss whose sums over the examples are shared out among threads."""
@@ -123,7 +119,7 @@ class ThreadedLoss(Loss):
         def part(at: slice) -> None:
             self.inner.fill_terms(y[at], cost[at], scores[at], b, alpha[at], curvature[at])
 
-        _filled(self.threads, y.size, part)
+        self.threads.pieces(y.size, part)
         return alpha, curvature
 
     def duals(self, y: Vector, cost: Vector, scores: Vector, b: float) -> Vector:
@@ -133,7 +129,7 @@ class ThreadedLoss(Loss):
         def part(at: slice) -> None:
             alpha[at] = self.inner.duals(y[at], cost[at], scores[at], b)
 
-        _filled(self.threads, y.size, part)
+        self.threads.pieces(y.size, part)
         return alpha
 
     def best_intercept(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:
@@ -151,10 +147,8 @@ class ThreadedLoss(Loss):
 
     def linearised_move(self, line: Line, step: float) -> None:
         """Move the scores, and turn the slopes into dual variables."""
-        _filled(
-            self.threads,
-            line.y.size,
-            lambda at: self.inner.linearised_move(_part(line, at), step),
+        self.threads.pieces(
+            line.y.size, lambda at: self.inner.linearised_move(_part(line, at), step)
         )
 
     def clip(self, alpha: Vector, cost: Vector) -> Vector:
@@ -164,7 +158,7 @@ class ThreadedLoss(Loss):
         def part(at: slice) -> None:
             clipped[at] = self.inner.clip(alpha[at], cost[at])
 
-        _filled(self.threads, alpha.size, part)
+        self.threads.pieces(alpha.size, part)
         return clipped
 
     def balance(self, alpha: Vector, y: Vector, cost: Vector) -> Vector:
@@ -174,7 +168,7 @@ class ThreadedLoss(Loss):
         def part(at: slice) -> None:
             balanced[at] = alpha[at]
 
-        _filled(self.threads, alpha.size, part)
+        self.threads.pieces(alpha.size, part)
         core.project_box_equality(balanced, y, self.upper(cost), self.threads.count)
         return balanced
 
@@ -185,19 +179,17 @@ class ThreadedLoss(Loss):
         def part(at: slice) -> None:
             middle[at] = self.inner.middle(cost[at])
 
-        _filled(self.threads, cost.size, part)
+        self.threads.pieces(cost.size, part)
         return middle
 
     def largest_share(self, alpha: Vector, cost: Vector) -> float:
         """Return the largest α_i / c_i; examples without cost have none."""
-        chunks = chunks_of(alpha.size)
-        shares = np.empty(len(chunks))
+        shares: list[float] = []
 
-        def part(place: int) -> None:
-            at = chunks[place]
-            shares[place] = self.inner.largest_share(alpha[at], cost[at])
+        def part(at: slice) -> None:
+            shares.append(self.inner.largest_share(alpha[at], cost[at]))
 
-        self.threads.each(len(chunks), part)
+        self.threads.pieces(alpha.size, part)
         return float(np.fmax.reduce(shares))
 
 

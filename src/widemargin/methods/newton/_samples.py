@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.instruction_sets import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.linear import LinearProblem
 from widemargin.problems.sparse_weights import SparseProblem
@@ -61,9 +62,9 @@ def spread_sample(
     One row from each of `size` equal stretches: as random as it needs to be, and without a
     permutation of all rows. Rows without cost are left out.
     """
-    edges = np.linspace(0, problem.rows.count, size + 1).astype(np.int64)
-    subset = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.int64)
-    counted = problem.cost[subset] > 0.0
+    subset = np.empty(size, dtype=np.int64)
+    core.spread_places(random.random(size), problem.rows.count, subset)
+    counted = problem.rows.gather(problem.cost, subset) > 0.0
     kept = subset if counted.all() else subset[counted]
     return kept if kept.size >= size // 2 and problem.represents(kept) else None
 

@@ -16,6 +16,7 @@ from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
 from widemargin.linalg.diagonal_gradients import diagonal_gradients
 from widemargin.linalg.preconditioners import Preconditioner
+from widemargin.methods.newton._curved_rows import CurvedRows
 from widemargin.methods.newton._gradient_products import GradientProducts, Opening, opened
 from widemargin.problems.binary import BinaryProblem
 
@@ -182,7 +183,7 @@ class NewtonSystem:
         if sums is None or level is None:
             matrix = problem.rows.gram(curvature, problem.free_intercept)
         else:
-            matrix = level * sums.matrix(curvature, level)
+            matrix = problem.rows.scaled(sums.matrix(curvature, level), level)
             self.sums = sums
         self.factor = _penalised_factor(problem, matrix)
         # Without a factor, steepest descent: the objective has overflowed, or is about to.
@@ -247,57 +248,6 @@ class NewtonSystem:
         self.factor = _penalised_factor(problem, matrix) or self.factor
 
 
-@dataclass
-class CurvedRows:
-    """Σ c_i x_i x_iᵀ over the examples that have curvature, kept from one step to the next.
-
-    Near the solution hardly any example comes or goes, and the matrix costs next to nothing.
-    """
-
-    problem: BinaryProblem
-    members: NDArray[np.bool_]
-    before: CurvedRows | None
-    came: NDArray[np.int64]
-    went: NDArray[np.int64]
-    total: Matrix | None = None
-
-    @classmethod
-    def following(
-        cls, before: CurvedRows | None, problem: BinaryProblem, curvature: Vector
-    ) -> CurvedRows:
-        """Compare with the step before, if that was on the same examples."""
-        members = curvature > 0.0
-        none = np.empty(0, np.int64)
-        if before is None or before.problem.rows is not problem.rows:
-            return cls(problem, members, None, none, none)
-        changed = np.flatnonzero(members ^ before.members)
-        came = members[changed]
-        return cls(problem, members, before, changed[came], changed[~came])
-
-    @property
-    def share(self) -> float:
-        """The changes, as a share of what the whole sum would cost."""
-        if self.before is None:
-            return np.inf
-        return (self.came.size + self.went.size) / max(1, int(np.count_nonzero(self.members)))
-
-    def matrix(self, curvature: Vector, level: float) -> Matrix:
-        """Return the sum: the one before and its changes, or all anew if that is less work."""
-        rows, free = self.problem.rows, self.problem.free_intercept
-        if self.before is None or self.before.total is None or self.share >= 1.0:
-            total = rows.gram(curvature, free)
-            total /= level
-        else:
-            total = self.before.total
-            if self.before.problem is not self.problem:  # all costs were raised alike
-                total *= self.problem.cost.sum() / self.before.problem.cost.sum()
-            for changed, sign in ((self.came, 1.0), (self.went, -1.0)):
-                part = rows.glance(changed).gram(self.problem.cost[changed], free)
-                total += sign * part
-        self.total, self.before = total, None
-        return total
-
-
 def in_one_call(problem: BinaryProblem) -> bool:
     """Whether compiled code has whole steps for the problem, if it is small enough."""
     return problem.loss.compiled and not problem.rows.blocked and not problem.linear_intercept
@@ -337,7 +287,8 @@ def _penalised_factor(problem: BinaryProblem, matrix: Matrix) -> Factor | None:
     np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
     problem.meter.add(work.factor(len(matrix)))
     # Where no example has curvature the intercept has none either.
-    return cholesky(matrix, flat=slice(-1, None) if problem.free_intercept else None)
+    flat = slice(-1, None) if problem.free_intercept else None
+    return cholesky(matrix, flat, threads=problem.rows.threads)
 
 
 def _by_diagonal(

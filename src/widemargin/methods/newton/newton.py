@@ -218,11 +218,11 @@ class Newton:
             if state.system.residual is not None:
                 image += state.system.residual[: image.size]
             state.alpha = loss.clip(alpha, cost)
-            alpha -= state.alpha
+            clipped = problem.rows.subtract(alpha, state.alpha)
             gap = primal - problem.dual(state.alpha, image)
             # What was clipped counts where the gap may be small; in blocks it costs a pass.
             near = problem.relative(abs(gap), primal) <= state.settings.tol
-            if (near or not problem.rows.blocked) and alpha.any():
+            if (near or not problem.rows.blocked) and clipped:
                 image -= problem.rows.combine(alpha, y)
                 gap = primal - problem.dual(state.alpha, image)
             self._judge(state, state.alpha, image, gap)
