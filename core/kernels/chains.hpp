@@ -9,6 +9,9 @@ namespace widemargin {
 constexpr int chains = 8;
 
 // start + sum_i term(i)
+//
+// With AVX2, GCC 12 adds up wrong numbers where a term is a stored number or zero, as in
+// test(i) ? x[i] : 0.0 (two vectors of masked loads get one mask). Write x[i] * test(i).
 template <class Term>
 double sum_in_chains(std::int64_t count, Term&& term, double start = 0.0) {
   double sums[chains] = {};

@@ -189,6 +189,11 @@ void curvature_diagonal(const Rows& rows, const double* curvature, double* sum, 
 // Not finite if any value of these rows is not, or if a norm overflows.
 template <class Rows>
 double total_squared_norm(const Rows& rows, std::int64_t begin, std::int64_t end) {
+  if (rows.is_seamless() && begin < end) {  // short rows would end before their loops are under way
+    const std::int64_t first = rows.begin_of(begin), length = rows.begin_of(end) - first;
+    const double constants = static_cast<double>(end - begin) * rows.bias * rows.bias;
+    return long_square(rows.values + first, length) + constants;
+  }
   double total = 0.0;
   for (std::int64_t i = begin; i < end; ++i) {
     total += rows.squared_norm(i);

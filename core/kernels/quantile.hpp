@@ -7,7 +7,26 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/chains.hpp"
+
 namespace widemargin {
+
+// Visits the places where a test holds. They are listed block by block without a branch: where
+// rows lie at random, a branch for each is a coin's toss to the processor.
+template <class Test, class Visit>
+void each_where(std::int64_t count, Test&& test, Visit&& visit) {
+  constexpr std::int64_t block = 256;
+  std::int64_t places[block];
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    const std::int64_t end = std::min(begin + block, count);
+    std::int64_t found = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      places[found] = i;
+      found += test(i);
+    }
+    for (std::int64_t k = 0; k < found; ++k) visit(places[k]);
+  }
+}
 
 // The smallest value up to which the weights add up to `level`, and the weight strictly before it.
 struct Quantile {
@@ -31,26 +50,12 @@ class QuantileSearch {
   }
 
  private:
-  static constexpr std::int64_t few = 64;  // values that are sorted
+  static constexpr std::int64_t few = 32;  // values that are sorted
+  static constexpr int intervals = 256;
   struct Weighted {
     double value, weight;
   };
   static bool by_value(const Weighted& a, const Weighted& b) { return a.value < b.value; }
-
-  // Four sums side by side: each addition waits for the one before.
-  template <class Term>
-  static double sum_of(std::int64_t count, Term&& term) {
-    double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
-    std::int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-      s0 += term(i);
-      s1 += term(i + 1);
-      s2 += term(i + 2);
-      s3 += term(i + 3);
-    }
-    for (; i < count; ++i) s0 += term(i);
-    return (s0 + s1) + (s2 + s3);
-  }
 
   // Quantiles of a sample, three standard errors of a share to both sides.
   std::pair<double, double> bracket(const double* values, const double* weights, std::int64_t count,
@@ -64,7 +69,7 @@ class QuantileSearch {
       if (weights[i] > 0.0) inside_.push_back({values[i], weights[i]});
       total += weights[i];
     }
-    const double all = sum_of(count, [weights](std::int64_t i) { return weights[i]; });
+    const double all = sum_in_chains(count, [weights](std::int64_t i) { return weights[i]; });
     const double share = level / all, deviation = std::sqrt(std::max(share * (1.0 - share), 0.0));
     // Near an end of the range a share is as rough as a single value of the sample.
     const double error = (3.0 * deviation + 3.0 / std::sqrt(static_cast<double>(sampled))) /
@@ -77,14 +82,14 @@ class QuantileSearch {
 
   bool within(const double* values, const double* weights, std::int64_t count, double level,
               double low, double high, Quantile& found) {
-    const double sum =
-        sum_of(count, [=](std::int64_t i) { return values[i] < low ? weights[i] : 0.0; });
+    const double sum = sum_in_chains(
+        count, [=](std::int64_t i) { return weights[i] * static_cast<double>(values[i] < low); });
     inside_.clear();
-    for (std::int64_t i = 0; i < count; ++i) {
-      // One test that rarely holds; each alone would be a coin's toss to the processor.
-      const bool inside = (values[i] >= low) & (values[i] <= high) & (weights[i] > 0.0);
-      if (inside) inside_.push_back({values[i], weights[i]});
-    }
+    each_where(
+        count, [=](std::int64_t i) { return (values[i] >= low) & (values[i] <= high); },
+        [&](std::int64_t i) {
+          if (weights[i] > 0.0) inside_.push_back({values[i], weights[i]});
+        });
     if (sum >= level) return false;
     found = select(level, sum);
     return high == std::numeric_limits<double>::infinity() || reached_;
@@ -92,35 +97,48 @@ class QuantileSearch {
 
   // The quantile among the values inside, which weight `before` precedes.
   Quantile select(double level, double before) {
-    auto begin = inside_.begin(), end = inside_.end();
     double sum = before;
-    while (end - begin > few) {
-      const auto middle = begin + (end - begin) / 2;
-      std::nth_element(begin, middle, end, by_value);
-      double half = 0.0;
-      for (auto each = begin; each != middle; ++each) half += each->weight;
-      if (sum + half >= level) {
-        end = middle;
-      } else {
-        sum += half;
-        begin = middle;
-      }
+    narrow_ = inside_;
+    while (std::ssize(narrow_) > few && narrow(level, sum)) {
     }
-    std::sort(begin, end, by_value);
+    std::sort(narrow_.begin(), narrow_.end(), by_value);
     reached_ = false;
-    Quantile found{0.0, before};
-    for (auto each = begin; each != end && !reached_; ++each) {
-      found.value = each->value;
+    Quantile found{0.0, sum};
+    for (auto each = narrow_.begin(); each != narrow_.end() && !reached_; ++each) {
+      if (each->value > found.value || each == narrow_.begin()) found = {each->value, sum};
       sum += each->weight;
       reached_ = sum >= level;
     }
-    // Equal values may stand on both sides of a middle.
-    for (const Weighted& each : inside_)
-      found.before += each.value < found.value ? each.weight : 0.0;
     return found;
   }
 
-  std::vector<Weighted> inside_;
+  // Leaves the values of that one among equal intervals which the quantile lies in, and adds the
+  // weights below it to `sum`; false if they are not far fewer.
+  bool narrow(double level, double& sum) {
+    const auto [least, most] = std::minmax_element(narrow_.begin(), narrow_.end(), by_value);
+    const double low = least->value, scale = (intervals - 0.5) / (most->value - low);
+    if (!(scale > 0.0 && std::isfinite(scale))) return false;
+    // Monotone in the value, rounding included, so that equal values stay together.
+    const auto interval = [=](const Weighted& each) {
+      return static_cast<int>((each.value - low) * scale);
+    };
+    double weights[intervals] = {};
+    for (const Weighted& each : narrow_) weights[interval(each)] += each.weight;
+    int chosen = 0, last = interval(*most);
+    double below = sum;
+    while (chosen < last && below + weights[chosen] < level) below += weights[chosen++];
+    std::int64_t kept = 0;
+    for (const Weighted each : narrow_) {
+      narrow_[kept] = each;
+      kept += interval(each) == chosen;
+    }
+    const bool fewer = 2 * kept <= std::ssize(narrow_);
+    narrow_.resize(kept);
+    sum = below;
+    return fewer;
+  }
+
+  std::vector<Weighted> inside_, narrow_;
   bool reached_ = false;  // whether the level is inside; but for rounding it is
 };
 

@@ -41,6 +41,10 @@ struct CsrRows {
     return total;
   }
 
+  // Whether the rows lie one after the other, with nothing in between; where row i begins then.
+  bool is_seamless() const { return subset == nullptr; }
+  std::int64_t begin_of(std::int64_t i) const { return static_cast<std::int64_t>(pointers[i]); }
+
   // The values of a row that is stored like a dense one, or null.
   const T* whole_row(std::int64_t i) const {
     const std::int64_t p = place(i);

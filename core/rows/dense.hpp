@@ -50,6 +50,21 @@ inline double dense_square(const T* values, std::int64_t count, double start) {
   return sum_in_chains(count, square, start);
 }
 
+// ||values||^2 of many values, as dot_dense adds them up.
+template <class T>
+inline double long_square(const T* values, std::int64_t count) {
+  constexpr int many = 4;
+  FourDoubles sums[many] = {all_four(0.0), all_four(0.0), all_four(0.0), all_four(0.0)};
+  std::int64_t j = 0;
+  for (; j + many * vector_length <= count; j += many * vector_length) {
+    for (int chain = 0; chain < many; ++chain) {
+      const FourDoubles four = load_four(values + j + chain * vector_length);
+      sums[chain] += four * four;
+    }
+  }
+  return dense_square(values + j, count - j, sum_of((sums[0] + sums[1]) + (sums[2] + sums[3])));
+}
+
 // An extra constant feature `bias` may be thought of as appended to every row (a penalised
 // intercept); it is zero when there is none, and then weights[width] is not read.
 template <class T>
@@ -68,6 +83,10 @@ struct DenseRows {
   const T* whole_row(std::int64_t i) const { return row(i); }
   std::int64_t nonzeros(std::int64_t) const { return width; }
   std::int64_t total_nonzeros() const { return count * width; }
+
+  // Whether the rows lie one after the other, with nothing in between; where row i begins then.
+  bool is_seamless() const { return subset == nullptr && stride == width; }
+  std::int64_t begin_of(std::int64_t i) const { return i * width; }
 
   double dot(std::int64_t i, const double* weights) const {
     const double sum = dot_dense(row(i), weights, width);

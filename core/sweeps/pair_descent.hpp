@@ -45,13 +45,17 @@ struct PairIterate {
     const Quantile found = quantile(scores, cost, count, mass);
     rho = found.value;
     double rest = mass - found.before;
-    for (std::int64_t i = 0; i < count; ++i) {
-      alpha[i] = scores[i] < rho ? cost[i] : 0.0;
-      if (scores[i] == rho) {
-        alpha[i] = std::clamp(rest, 0.0, cost[i]);
-        rest -= alpha[i];
-      }
-    }
+    // Which side a row lies on is a coin's toss to the processor: no branch, but for rows at rho.
+    const double edge = rho, *most = cost;
+    double* const given = alpha;
+    for (std::int64_t i = 0; i < count; ++i)
+      given[i] = most[i] * static_cast<double>(scores[i] < edge);
+    each_where(
+        count, [=](std::int64_t i) { return scores[i] == edge; },
+        [&](std::int64_t i) {
+          alpha[i] = std::clamp(rest, 0.0, cost[i]);
+          rest -= alpha[i];
+        });
   }
 
   // The `nearest` rows to rho become the members. Scores are those of other weights, which had few
@@ -59,9 +63,11 @@ struct PairIterate {
   void choose(const double* scores, std::int64_t nearest) {
     const double width = distance(scores, nearest);
     members.clear();
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (std::abs(scores[i] - rho) <= width && cost[i] > 0.0) members.push_back({i, scores[i]});
-    }
+    each_where(
+        count, [=, edge = rho](std::int64_t i) { return std::abs(scores[i] - edge) <= width; },
+        [&](std::int64_t i) {
+          if (cost[i] > 0.0) members.push_back({i, scores[i]});
+        });
   }
 
   // Members whose dual variables are at neither end of their range.
@@ -76,15 +82,20 @@ struct PairIterate {
   void judge(const double* scores, std::int64_t nearest, double share) {
     rho = quantile(scores, cost, count, mass).value;
     const double width = distance(scores, nearest);
-    gap = 0.0;
+    const double edge = rho, *has = alpha, *most = cost;
+    const auto adds = [=](std::int64_t i) {
+      const double above = scores[i] - edge;
+      // The larger one is that of the row's side.
+      return std::max(has[i] * above, (has[i] - most[i]) * above);
+    };
+    gap = sum_in_chains(count, adds);
     members.clear();
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double above = scores[i] - rho;
-      const double adds = (above > 0.0 ? alpha[i] : alpha[i] - cost[i]) * above;
-      gap += adds;
-      if ((adds > 0.0 || std::abs(above) <= width) && cost[i] > 0.0)
-        members.push_back({i, scores[i]});
-    }
+    each_where(
+        count,
+        [=](std::int64_t i) { return (adds(i) > 0.0) | (std::abs(scores[i] - edge) <= width); },
+        [&](std::int64_t i) {
+          if (cost[i] > 0.0) members.push_back({i, scores[i]});
+        });
     measure();
     wanted = share * violation;
   }

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.registry import choice_of
-from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.training_set import check_costs, check_sample_weight
 from widemargin.data.validation import check_number, validate_new_rows, validate_unlabelled
 from widemargin.estimators.arguments import check_limits
@@ -138,8 +137,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            float32 or float64, C order or CSR, is read in place (CSR with few zeros is copied);
-            anything else is converted.
+            float32 or float64, C order or CSR, is read in place; anything else is converted.
         y : None
             For compatibility with scikit-learn; no effect.
         sample_weight : array-like of shape (n_samples,), optional
@@ -153,7 +151,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         X, rows = validate_unlabelled(self, X)
         weight = check_sample_weight(sample_weight, rows.count)
         cost = check_costs(np.ones(rows.count) if weight is None else weight)
-        problem = OneClassProblem.stated(dense_if_cheaper(rows), cost, float(self.nu))
+        problem = OneClassProblem.stated(rows, cost, float(self.nu))
         start = self._previous(problem) if self.warm_start else None
         solutions = self._solve(
             ["one class"],
@@ -171,7 +169,7 @@ class LinearOneClassSVM(CallbackSupportMixin, OutlierMixin, CertifiedEstimator):
         self.offset_ = np.array([problem.given(1.0 - solution.b)], dtype=precision)
         self.intercept_ = -self.offset_
         self.dual_coef_ = problem.given(np.asarray(solution.alpha))[np.newaxis]
-        self.support_ = np.flatnonzero(self.dual_coef_)
+        self.support_ = np.flatnonzero(self.dual_coef_ != 0.0)
         self._least = solution.certificate.least
         self._keep_runs(["one class"], solutions)
         if not self.coef_.any():
