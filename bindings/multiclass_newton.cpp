@@ -98,7 +98,7 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             const auto classes = static_cast<std::int64_t>(basis.shape(1));
             if (!ties.classes.empty() &&
                 *std::max_element(ties.classes.begin(), ties.classes.end()) >= classes) {
-              throw std::invalid_argument("basis must have a column a class");
+              throw std::invalid_argument("basis must have one column per class");
             }
             nb::gil_scoped_release release;
             std::fill_n(basis.data(), basis.size(), 0.0);
@@ -211,7 +211,7 @@ void register_multiclass_newton(nb::module_& m, MulticlassClass& multiclass) {
             const MulticlassData& data = core.data();
             require_length(out, ties.count(), "out");
             if (static_cast<std::int64_t>(out.shape(1)) != data.features) {
-              throw std::invalid_argument("out must have a column a feature");
+              throw std::invalid_argument("out must have one column per feature");
             }
             require_ties(core, ties, begin, end);
             nb::gil_scoped_release release;

@@ -210,7 +210,7 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
             const std::int64_t side = handle.weights() + (constant ? 1 : 0);
             require_length(curvature, handle.count(), "curvature");
             if (static_cast<std::int64_t>(out.shape(1)) != side) {
-              throw std::invalid_argument("out must have a column a weight");
+              throw std::invalid_argument("out must have one column per weight");
             }
             require_range(begin, handle.count(), handle.count());
             nb::gil_scoped_release release;

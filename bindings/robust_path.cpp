@@ -7,7 +7,7 @@
 namespace widemargin {
 namespace {
 
-// Python's `RobustPath`: a state of the central path, checked once; six numbers an example.
+// Python's `RobustPath`: a state of the central path, checked once; six numbers per example.
 class CheckedPath {
   std::int64_t count() const { return static_cast<std::int64_t>(state_.shape(1)); }
   RobustPath path(const MutableMatrix& values) const { return {values.data(), count()}; }

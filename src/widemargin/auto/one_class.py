@@ -1,7 +1,7 @@
 """``solver="auto"`` for one class: the contest of the binary problems, see `auto.contest`.
 
 The losses are hinges, and one linear term in the intercept costs nothing: prices are the same, but
-for those of sweeps. Descent in pairs reads all rows a few times a digit, whatever the stiffness.
+for those of sweeps. Descent in pairs reads all rows a few times per digit, whatever the stiffness.
 """
 
 from __future__ import annotations

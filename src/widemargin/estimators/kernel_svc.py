@@ -192,7 +192,7 @@ class KernelSVC(CertifiedClassifier):
             self.gamma_ = width_of(self.gamma, data.X, data.weight)
         self.classes_ = data.classes
         self._in_pairs = self.multi_class == "ovo" and data.classes.size > 2
-        # 2) one problem for two classes, one a class or a pair of classes, or one for all
+        # 2) one problem for two classes, one per class or pair of classes, or one for all
         if self._in_pairs:
             names, solutions, w = self._fit_pairs(data)
         else:
@@ -317,8 +317,8 @@ class KernelSVC(CertifiedClassifier):
 
         Returns
         -------
-        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes), or one column a
-        pair of classes if ``decision_function_shape="ovo"`` and ``multi_class="ovo"``
+        ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes), or one column
+        per pair of classes if ``decision_function_shape="ovo"`` and ``multi_class="ovo"``
         """
         scores = self._scores(X)
         if self._in_pairs:

@@ -21,7 +21,7 @@ from widemargin.problems.probabilities import probabilities
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a fit starts: weights and intercepts as problems have them, a line each.
+    """Where a fit starts: weights and intercepts as problems have them, one line each.
 
     Attributes
     ----------

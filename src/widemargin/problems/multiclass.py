@@ -328,7 +328,7 @@ def check_rule(multi_class: Any, loss: Any, others: tuple[str, ...] = ()) -> str
 
 
 def both_classes(values: NDArray[Any]) -> NDArray[Any]:
-    """Return one row a class, where two classes share one: their difference, split in halves."""
+    """Return one row per class, where two classes share one: their difference, split in halves."""
     return np.concatenate([-0.5 * values, 0.5 * values]) if values.shape[0] == 1 else values
 
 

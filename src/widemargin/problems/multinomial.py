@@ -60,7 +60,7 @@ class MultinomialProblem(SoftmaxProblem):
         """Turn any point into a feasible one and compute its certificate from the data.
 
         A is brought onto the simplex of each example and, where intercepts are free, rid of its
-        residual; what rounding leaves of that is priced. One pass over the data, and one a class in
+        residual; what rounding leaves of that is priced. One pass over the data, and one per class in
         compensated sums where rounding would cost more than `accuracy`.
         """
         k = self.classes

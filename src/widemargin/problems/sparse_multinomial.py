@@ -110,7 +110,7 @@ class SparseMultinomialProblem(SoftmaxProblem):
 
         A is brought onto the simplex of each example, rid of its residual where intercepts are
         free, and moved towards the examples' own classes where V is too large. One pass over the
-        data, and one a class in compensated sums where rounding would cost more than `accuracy`.
+        data, and one per class in compensated sums where rounding would cost more than `accuracy`.
         """
         k = self.classes
         duals = self.feasible(point.alpha)

@@ -45,7 +45,7 @@ class LinearBlocks(JointDual):
         return self.problem.rule
 
     def weights_of(self, coefficients: Matrix, rows: Any = None) -> Matrix:
-        """Return W = Aᵀ X, a class a row."""
+        """Return W = Aᵀ X, one row per class."""
         rows = self.problem.rows if rows is None else rows
         columns = np.ascontiguousarray(coefficients.T)
         return np.stack([rows.combine(column) for column in columns])

@@ -33,7 +33,7 @@ _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 _ROUNDS = 10
 """Alternating rounds a step."""
 _INNER, _INNER_ON_GRAM = 5, 25
-"""Accelerated gradient steps a round: two passes over the data each, or a product with ZᵀZ."""
+"""Accelerated gradient steps per round: two passes over the data each, or a product with ZᵀZ."""
 _STEPS_PER_PRICE = 60
 """Steps that a λ gets at most."""
 _BEYOND = 1.6

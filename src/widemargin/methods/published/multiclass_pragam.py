@@ -75,7 +75,7 @@ class MulticlassRange:
 
 
 class MulticlassPragam:
-    """Two projections and three products a step; the gap falls like 1/k²."""
+    """Two projections and three products per step; the gap falls like 1/k²."""
 
     name = "pragam"
     serves: ClassVar[type[Any]] = MulticlassProblem

@@ -46,7 +46,7 @@ class PragamState(State):
 
 
 class Pragam:
-    """Two projections and three products a step; the gap falls like 1/k².
+    """Two projections and three products per step; the gap falls like 1/k².
 
     Parameters
     ----------

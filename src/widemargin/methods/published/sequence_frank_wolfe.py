@@ -16,7 +16,7 @@ from widemargin.problems.sequence import SequenceProblem
 
 
 class SequenceFrankWolfe(LabelingSweeps):
-    """One step a sentence."""
+    """One step per sentence."""
 
     name = "block_frank_wolfe"
 

@@ -116,7 +116,7 @@ class ListedOutputs:
 
 
 class StructuredPragam:
-    """Two projections and three products a step; the gap falls like 1/k²."""
+    """Two projections and three products per step; the gap falls like 1/k²."""
 
     name = "pragam"
     serves: ClassVar[type[StructuredProblem]] = StructuredProblem
