@@ -10,12 +10,6 @@
 namespace widemargin {
 namespace {
 
-const double* optional_data(const std::optional<Vector>& numbers, std::int64_t count,
-                            const char* name) {
-  if (numbers) require_length(*numbers, count, name);
-  return numbers ? numbers->data() : nullptr;
-}
-
 const double* at(const double* numbers, std::int64_t begin) {
   return numbers ? numbers + begin : nullptr;
 }

@@ -9,6 +9,17 @@
 #include "kernels/gram.hpp"
 
 namespace widemargin {
+namespace {
+
+// Calls work(rows) for the rows of a handle, once a range of them is checked, without the GIL.
+template <class Work>
+auto over_range(const RowsHandle& handle, std::int64_t begin, std::int64_t end, const Work& work) {
+  require_range(begin, end, handle.count());
+  nb::gil_scoped_release release;
+  return std::visit(work, handle.view);
+}
+
+}  // namespace
 
 void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
   rows_class
@@ -18,10 +29,8 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
              std::int64_t end) {
             require_length(w, handle.weights(), "w");
             require_length(out, handle.count(), "out");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit([&](const auto& r) { scores(r, w.data(), out.data(), begin, end); },
-                       handle.view);
+            over_range(handle, begin, end,
+                       [&](const auto& r) { scores(r, w.data(), out.data(), begin, end); });
           },
           nb::arg("w"), nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
@@ -29,16 +38,11 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           [](const RowsHandle& handle, Vector coefficients, std::optional<Vector> signs,
              MutableVector sum, std::int64_t begin, std::int64_t end) {
             require_length(coefficients, handle.count(), "coefficients");
-            if (signs) require_length(*signs, handle.count(), "signs");
+            const double* sign_data = optional_data(signs, handle.count(), "signs");
             require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
-            const double* sign_data = signs ? signs->data() : nullptr;
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  accumulate(r, coefficients.data(), sign_data, sum.data(), begin, end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              accumulate(r, coefficients.data(), sign_data, sum.data(), begin, end);
+            });
           },
           nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("sum").noconvert(),
           nb::arg("begin"), nb::arg("end"))
@@ -50,14 +54,9 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
             require_length(old, handle.count(), "old");
             require_length(signs, handle.count(), "signs");
             require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  accumulate_change(r, fresh.data(), old.data(), signs.data(), sum.data(), begin,
-                                    end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              accumulate_change(r, fresh.data(), old.data(), signs.data(), sum.data(), begin, end);
+            });
           },
           nb::arg("fresh"), nb::arg("old"), nb::arg("signs"), nb::arg("sum").noconvert(),
           nb::arg("begin"), nb::arg("end"))
@@ -68,17 +67,12 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
             require_length(w, handle.weights(), "w");
             require_length(out, handle.count(), "out");
             require_length(coefficients, handle.count(), "coefficients");
-            if (signs) require_length(*signs, handle.count(), "signs");
+            const double* sign_data = optional_data(signs, handle.count(), "signs");
             require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
-            const double* sign_data = signs ? signs->data() : nullptr;
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  scores_and_accumulate(r, w.data(), out.data(), coefficients.data(), sign_data,
-                                        sum.data(), begin, end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              scores_and_accumulate(r, w.data(), out.data(), coefficients.data(), sign_data,
+                                    sum.data(), begin, end);
+            });
           },
           nb::arg("w"), nb::arg("out").noconvert(), nb::arg("coefficients"),
           nb::arg("signs").none(), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
@@ -88,13 +82,9 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
              std::int64_t begin, std::int64_t end) {
             require_length(w, handle.weights(), "w");
             require_length(out, handle.count(), "out");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  compensated_scores(r, w.data(), Pair{b, b_low}, out.data(), begin, end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              compensated_scores(r, w.data(), Pair{b, b_low}, out.data(), begin, end);
+            });
           },
           nb::arg("w"), nb::arg("b"), nb::arg("b_low"), nb::arg("out").noconvert(),
           nb::arg("begin"), nb::arg("end"))
@@ -103,28 +93,21 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
           [](const RowsHandle& handle, Vector coefficients, std::optional<Vector> signs,
              MutableVector high, MutableVector low, std::int64_t begin, std::int64_t end) {
             require_length(coefficients, handle.count(), "coefficients");
-            if (signs) require_length(*signs, handle.count(), "signs");
+            const double* sign_data = optional_data(signs, handle.count(), "signs");
             require_length(high, handle.weights(), "high");
             require_length(low, handle.weights(), "low");
-            require_range(begin, end, handle.count());
-            const double* sign_data = signs ? signs->data() : nullptr;
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  compensated_accumulate(r, coefficients.data(), sign_data, high.data(), low.data(),
-                                         begin, end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              compensated_accumulate(r, coefficients.data(), sign_data, high.data(), low.data(),
+                                     begin, end);
+            });
           },
           nb::arg("coefficients"), nb::arg("signs").none(), nb::arg("high").noconvert(),
           nb::arg("low").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "total_squared_norm",
           [](const RowsHandle& handle, std::int64_t begin, std::int64_t end) {
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            return std::visit([&](const auto& r) { return total_squared_norm(r, begin, end); },
-                              handle.view);
+            return over_range(handle, begin, end,
+                              [&](const auto& r) { return total_squared_norm(r, begin, end); });
           },
           nb::arg("begin"), nb::arg("end"))
       .def(
@@ -135,16 +118,12 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
             require_length(curvature, handle.count(), "curvature");
             require_length(direction, handle.weights(), "direction");
             require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
             if (scores) require_length(*scores, handle.count(), "scores");
             double* score_data = scores ? scores->data() : nullptr;
-            nb::gil_scoped_release release;
-            return std::visit(
-                [&](const auto& r) {
-                  return curvature_product(r, curvature.data(), direction.data(), shift, sum.data(),
-                                           begin, end, score_data);
-                },
-                handle.view);
+            return over_range(handle, begin, end, [&](const auto& r) {
+              return curvature_product(r, curvature.data(), direction.data(), shift, sum.data(),
+                                       begin, end, score_data);
+            });
           },
           nb::arg("curvature"), nb::arg("direction"), nb::arg("shift"), nb::arg("sum").noconvert(),
           nb::arg("begin"), nb::arg("end"), nb::arg("scores").noconvert() = nb::none())
@@ -154,13 +133,9 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
              std::int64_t end) {
             require_length(curvature, handle.count(), "curvature");
             require_length(sum, handle.weights(), "sum");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  curvature_diagonal(r, curvature.data(), sum.data(), begin, end);
-                },
-                handle.view);
+            over_range(handle, begin, end, [&](const auto& r) {
+              curvature_diagonal(r, curvature.data(), sum.data(), begin, end);
+            });
           },
           nb::arg("curvature"), nb::arg("sum").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
@@ -169,17 +144,10 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
              std::int64_t begin, std::int64_t end) {
             const std::int64_t side = handle.weights() + (constant ? 1 : 0);
             require_length(curvature, handle.count(), "curvature");
-            require_length(matrix, side, "matrix");
-            if (static_cast<std::int64_t>(matrix.shape(1)) != side) {
-              throw std::invalid_argument("matrix must be square");
-            }
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit(
-                [&](const auto& r) {
-                  gram(r, curvature.data(), constant, side, matrix.data(), begin, end);
-                },
-                handle.view);
+            require_shape(matrix, side, side, "matrix");
+            over_range(handle, begin, end, [&](const auto& r) {
+              gram(r, curvature.data(), constant, side, matrix.data(), begin, end);
+            });
           },
           nb::arg("curvature"), nb::arg("constant"), nb::arg("matrix").noconvert(),
           nb::arg("begin"), nb::arg("end"))
@@ -226,23 +194,17 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
       .def(
           "row_gram",
           [](const RowsHandle& handle, MutableMatrix matrix, std::int64_t begin, std::int64_t end) {
-            require_length(matrix, handle.count(), "matrix");
-            if (matrix.shape(0) != matrix.shape(1)) {
-              throw std::invalid_argument("matrix must be square");
-            }
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit([&](const auto& r) { row_gram(r, matrix.data(), begin, end); }, handle.view);
+            require_shape(matrix, handle.count(), handle.count(), "matrix");
+            over_range(handle, begin, end,
+                       [&](const auto& r) { row_gram(r, matrix.data(), begin, end); });
           },
           nb::arg("matrix").noconvert(), nb::arg("begin"), nb::arg("end"))
       .def(
           "squared_norms",
           [](const RowsHandle& handle, MutableVector out, std::int64_t begin, std::int64_t end) {
             require_length(out, handle.count(), "out");
-            require_range(begin, end, handle.count());
-            nb::gil_scoped_release release;
-            std::visit([&](const auto& r) { squared_norms(r, out.data(), begin, end); },
-                       handle.view);
+            over_range(handle, begin, end,
+                       [&](const auto& r) { squared_norms(r, out.data(), begin, end); });
           },
           nb::arg("out").noconvert(), nb::arg("begin"), nb::arg("end"));
 

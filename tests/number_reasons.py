@@ -168,7 +168,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_RESCALED": "roundings",
         "_SAFE": "covers the rounding of a bound",
     },
-    "problems/multinomial_bounds.py": {"_TERM": "a count of roundings", "_BLOCK": "a buffer"},
+    "problems/multinomial_bounds.py": {"_TERM": "a count of roundings"},
     "problems/multiclass_bounds.py": {"_BLOCK": "a buffer"},
     "problems/robust_bounds.py": {
         "_INSIDE": "a factor far above rounding",

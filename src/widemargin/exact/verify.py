@@ -319,6 +319,6 @@ def _joint(model: Any, data: TrainingSet, rule: str) -> Checked:
 
 
 def both_classes(values: Any) -> NDArray[np.float64]:
-    """Return one row per class, where two classes share their difference: halves of it are exact."""
+    """Return one row per class; two classes share their difference, whose halves are exact."""
     values = np.asarray(values, dtype=np.float64)
     return np.concatenate([-0.5 * values, 0.5 * values]) if values.shape[0] == 1 else values

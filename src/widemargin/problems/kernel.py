@@ -17,7 +17,7 @@ from widemargin.problems.kernel_products import Products
 from widemargin.problems.losses import Loss
 from widemargin.problems.margins import Bound, OfMargins
 from widemargin.problems.problem import OnKernel
-from widemargin.problems.rounding import ACCURACY, Size, upper_norm
+from widemargin.problems.rounding import ACCURACY, Size, upper_norm, worth_repeating
 
 Vector = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class KernelProblem(OfMargins, OnKernel):
             w = self.y * alpha  # weights of dual variables stay so, and one product serves both
         b, proof = self._judged(w, float(point.b), alpha, Products(self.gram))
         allowed = accuracy * abs(proof.primal)
-        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+        if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             exact = Products(self.gram, extended=True)
             b, better = self._judged(w, b, alpha, exact)
             proof = better if better.gap < proof.gap else proof

@@ -20,7 +20,7 @@ from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.joint_dual import JointDual
 from widemargin.problems.kernel_products import Products
 from widemargin.problems.problem import OnKernel
-from widemargin.problems.rounding import ACCURACY, growth
+from widemargin.problems.rounding import ACCURACY, growth, worth_repeating
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -68,7 +68,7 @@ class KernelMulticlassProblem(JointDual, OnKernel):
         w = np.asarray(point.w, dtype=np.float64)
         proof = self._judged(w, beta, Products(self.gram))
         allowed = accuracy * abs(proof.primal)
-        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+        if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             better = self._judged(w, beta, Products(self.gram, extended=True))
             proof = better if better.gap < proof.gap else proof
         return Point(w, 0.0, beta), proof

@@ -23,6 +23,7 @@ from widemargin.problems.rounding import (
     combination_error,
     half_square_error,
     upper_norm,
+    worth_repeating,
 )
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class LinearProblem(OfMargins, OnRows):
         del scores
         proof = self._proof(primal, dual, sums, accuracy)
         allowed = accuracy * abs(primal.value)
-        if proof.rounding > allowed and not primal.value - lost - dual.value > 20.0 * allowed:
+        if worth_repeating(proof.rounding, primal.value - lost - dual.value, allowed):
             other, primal = self._compensated_primal(point.w, b, allowed)
             dual = self._dual_bound(sums, self.rows.compensated_combination(alpha, self.y), True)
             better = self._proof(primal, dual, sums, accuracy)

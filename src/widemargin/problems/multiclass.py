@@ -35,7 +35,13 @@ from widemargin.problems.multiclass_bounds import (
 )
 from widemargin.problems.multiclass_passes import BlockedPasses, Passes, WholePasses
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import ACCURACY, growth, half_square_error, upper_norm
+from widemargin.problems.rounding import (
+    ACCURACY,
+    growth,
+    half_square_error,
+    upper_norm,
+    worth_repeating,
+)
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -262,7 +268,7 @@ class MulticlassProblem(OnRows):
         quadratic = Bound(0.5 * squared, quadratic_error(size, beta, setting, squared))
         proof = self._proof(weights, loss, quadratic, beta)
         allowed = accuracy * abs(proof.primal)
-        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+        if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             loss = compensated_losses(self.rows, setting, w, b)
             quadratic = compensated_quadratic(self.rows, beta, setting)
             better = self._proof(weights, loss, quadratic, beta)

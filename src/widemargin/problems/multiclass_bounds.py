@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,17 @@ def loss_error(
     return 1.000001 * rivals * each + growth(size.count + setting.classes + 16.0) * total
 
 
+def score_blocks(
+    rows: Rows, weights: list[Vector], starts: list[tuple[float, float]]
+) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
+    """Yield rows, some at a time, and their scores of all classes in compensated sums."""
+    step = max(1, _BLOCK // len(weights))
+    for begin in range(0, rows.count, step):
+        chosen = np.arange(begin, min(begin + step, rows.count))
+        part, each = rows.take(chosen), zip(weights, starts, strict=True)
+        yield chosen, np.stack([part.compensated_scores(v, at) for v, at in each], axis=1)
+
+
 def compensated_losses(rows: Rows, setting: Setting, w: Matrix, b: Vector) -> Bound:
     """Return Σ c_i ℓ_i from scores in compensated sums."""
     weights = [np.ascontiguousarray(v) for v in w]
@@ -82,14 +94,8 @@ def _compensated_losses(rows: Rows, over: tuple[Any, ...], shared: tuple[Any, ..
     """Return Σ c_i ℓ_i with what scores can be off by, and that, as a task on a block does."""
     weights, starts, fixed, joint = shared
     total = allowance = 0.0
-    step = max(1, _BLOCK // len(weights))
-    for begin in range(0, rows.count, step):
-        chosen = np.arange(begin, min(begin + step, rows.count))
-        part, label, cost = rows.take(chosen), over[0][chosen], over[1][chosen]
-        scores = np.stack(
-            [part.compensated_scores(v, at) for v, at in zip(weights, starts, strict=True)],
-            axis=1,
-        )
+    for chosen, scores in score_blocks(rows, weights, starts):
+        label, cost = over[0][chosen], over[1][chosen]
         places = np.arange(chosen.size)
         own = scores[places, label][:, None]
         error = growth(6.0) * (1.0 + np.abs(own) + np.abs(scores)) + 2.0 * fixed

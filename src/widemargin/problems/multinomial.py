@@ -18,7 +18,7 @@ from widemargin.problems.multinomial_bounds import (
     plain_dual,
     simplex_error,
 )
-from widemargin.problems.rounding import ACCURACY, half_square_error
+from widemargin.problems.rounding import ACCURACY, half_square_error, worth_repeating
 from widemargin.problems.softmax import SoftmaxProblem
 
 Vector = NDArray[np.float64]
@@ -60,8 +60,8 @@ class MultinomialProblem(SoftmaxProblem):
         """Turn any point into a feasible one and compute its certificate from the data.
 
         A is brought onto the simplex of each example and, where intercepts are free, rid of its
-        residual; what rounding leaves of that is priced. One pass over the data, and one per class in
-        compensated sums where rounding would cost more than `accuracy`.
+        residual; what rounding leaves of that is priced. One pass over the data, and one per class
+        in compensated sums where rounding would cost more than `accuracy`.
         """
         k = self.classes
         duals = self.feasible(point.alpha)
@@ -73,7 +73,7 @@ class MultinomialProblem(SoftmaxProblem):
         parts = plain_dual(size, self.cost, entropy, squared, theta, left)
         proof = self._proof(own, loss, parts)
         allowed = accuracy * abs(proof.primal)
-        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+        if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             coefficients = self.coefficients(duals[:, :k])
             loss = compensated_losses(self.rows, self.label, self.cost, point.w, b)
             parts = compensated_dual(self.rows, size, coefficients, self.cost, entropy, theta)

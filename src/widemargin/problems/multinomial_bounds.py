@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.rows import Rows
 from widemargin.problems.margins import Bound
+from widemargin.problems.multiclass_bounds import score_blocks
 from widemargin.problems.rounding import (
     UNDERFLOW,
     UNIT,
@@ -26,9 +27,6 @@ Matrix = NDArray[np.float64]
 
 _TERM = 64.0
 """Roundings of one term, its exponentials and logarithms included, at most."""
-
-_BLOCK = 1 << 20
-"""Scores that are held at once."""
 
 
 def loss_error(size: Size, cost: Vector, w: Matrix, b: Vector, off: float, losses: float) -> float:
@@ -177,15 +175,8 @@ def _compensated_losses(rows: Rows, over: tuple[Any, ...], shared: tuple[Any, ..
     """Return Σ c_i ℓ_i and what scores and terms can be off by, as a task on a block does."""
     (label, cost), (weights, starts, fixed) = over, shared
     total = allowance = 0.0
-    step = max(1, _BLOCK // len(weights))
-    for begin in range(0, rows.count, step):
-        chosen = np.arange(begin, min(begin + step, rows.count))
-        part, own = rows.take(chosen), label[chosen]
-        scores = np.stack(
-            [part.compensated_scores(v, at) for v, at in zip(weights, starts, strict=True)],
-            axis=1,
-        )
-        excess = scores - scores[np.arange(chosen.size), own][:, None]
+    for chosen, scores in score_blocks(rows, weights, starts):
+        excess = scores - scores[np.arange(chosen.size), label[chosen]][:, None]
         top = excess.max(axis=1)
         losses = top + np.log(np.exp(excess - top[:, None]).sum(axis=1))
         error = growth(8.0) * np.abs(scores).max(axis=1) + fixed

@@ -32,6 +32,7 @@ from widemargin.problems.rounding import (
     growth,
     half_square_error,
     upper_norm,
+    worth_repeating,
 )
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class OneClassProblem(LinearProblem):
         del scores
         gap, allowance = primal.value - dual.value, primal.allowance + dual.allowance
         allowed = accuracy * max(abs(dual.value), self._least)
-        if allowance > allowed and not gap > 20.0 * allowed:
+        if worth_repeating(allowance, gap, allowed):
             exact = self._primal(w, rho, None)
             primal = min(primal, exact, key=lambda bound: bound.upper)
             v = self.rows.compensated_combination(alpha, self.y)

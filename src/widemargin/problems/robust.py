@@ -39,6 +39,7 @@ from widemargin.problems.rounding import (
     Size,
     half_square_error,
     upper_norm,
+    worth_repeating,
 )
 
 Vector = NDArray[np.float64]
@@ -226,7 +227,7 @@ class RobustProblem(OnRows):
         primal = self._primal_bound(point.w, b, scores, False)
         alpha, proof = self._proof(primal, alpha, v, (False, moved(alpha, scaled)))
         allowed = accuracy * abs(primal.value)
-        if proof.rounding > allowed and not proof.gap - proof.rounding > 20.0 * allowed:
+        if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             at, low, _ = self.rows.exact_intercept_here(point.w, b)
             primal = self._primal_bound(
                 point.w, b, self.rows.compensated_scores(point.w, (at, low)), True

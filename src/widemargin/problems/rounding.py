@@ -35,6 +35,15 @@ _CHAINS = 8
 """Running sums that the compiled loops over examples are spread over."""
 
 
+def worth_repeating(rounding: float, gap: float, allowed: float) -> bool:
+    """Whether products are worth computing again, more exactly.
+
+    Where rounding costs more than the `allowed` share of the tolerance, unless the gap without it
+    is above twice the tolerance: no proof meets that one.
+    """
+    return rounding > allowed and not gap > 2.0 / ROUNDING_SHARE * allowed
+
+
 def growth(terms: Any) -> Any:
     """Return γ_m for a sum of m terms."""
     return _SAFE * UNIT * terms

@@ -27,7 +27,7 @@ from widemargin.problems.multinomial_bounds import (
     simplex_error,
     sums_of_rivals,
 )
-from widemargin.problems.rounding import ACCURACY, UNDERFLOW, UNIT, growth
+from widemargin.problems.rounding import ACCURACY, UNDERFLOW, UNIT, growth, worth_repeating
 from widemargin.problems.softmax import SoftmaxProblem
 
 Vector = NDArray[np.float64]
@@ -129,7 +129,7 @@ class SparseMultinomialProblem(SoftmaxProblem):
         allowed = accuracy * abs(primal.value)
         possible = primal.value - self.estimated_dual(duals, v)
         # Staying below a bound on V costs more than the rounding that the proof counts.
-        if proof.gap - possible > allowed and not possible > 20.0 * allowed:
+        if worth_repeating(proof.gap - possible, possible, allowed):
             primal = self._with_weights(
                 compensated_losses(self.rows, self.label, self.cost, point.w, passed.b), point.w
             )

@@ -30,6 +30,7 @@ from widemargin.problems.rounding import (
     Size,
     growth,
     upper_norm,
+    worth_repeating,
 )
 
 Vector = NDArray[np.float64]
@@ -173,7 +174,7 @@ class SparseProblem(OfMargins, OnRows):
         alpha, sums, dual = self._dual_bound(feasible, v, False)
         proof = self._proof(primal, dual, sums)
         allowed = accuracy * abs(primal.value)
-        if proof.rounding > allowed and not primal.value - dual.value > 20.0 * allowed:
+        if worth_repeating(proof.rounding, primal.value - dual.value, allowed):
             primal = self._compensated_primal(point.w, b)
             v = self.rows.compensated_combination(feasible, self.y)
             better_alpha, sums, dual = self._dual_bound(feasible, v, True)
