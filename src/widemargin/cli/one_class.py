@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli import scores
+from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
 from widemargin.cli.inputs import check_writable, read_data, write_model
 from widemargin.cli.options import NUMBER, adder
 from widemargin.cli.output import Output, percent
@@ -53,7 +54,7 @@ def train(options: argparse.Namespace) -> int:
     path = options.model or os.path.basename(options.data) + ".model"
     check_writable(path)
     data = read_data(options.data, options)
-    seconds = scores.fit(output, options, estimator, data)
+    seconds = timed(output, options, estimator, lambda: estimator.fit(data.X))
     model = score_model_of(estimator)
     if data.feature_names is not None:
         model = replace(model, feature_names=tuple(data.feature_names))
@@ -79,9 +80,7 @@ def _report(
             ("features", f"{data.X.shape[1]:,}"),
             ("nu", f"{options.nu:g}"),
             ("solver", estimator.solver_),
-            ("primal", f"{certificate.primal:.10g}"),
-            ("dual", f"{certificate.dual:.10g}"),
-            ("relative gap", f"{certificate.relative_gap:.2e} (tol {options.tol:g})"),
+            *certificate_rows(certificate, options.tol),
             ("outliers in training", percent(outside)),
             ("seconds reading", f"{data.seconds:.3f}"),
             ("seconds training", f"{seconds:.3f}"),
@@ -91,11 +90,7 @@ def _report(
     )
     if not estimator.coef_.any():
         output.note("the origin lies among the examples: all weights are zero")
-    if status != "converged":
-        output.note(
-            f"the tolerance was not reached ({status.replace('_', ' ')}): "
-            f"gap {certificate.relative_gap:.1e}, tol {options.tol:g}"
-        )
+    note_shortfall(output, status, certificate.relative_gap, options.tol)
     output.result(
         *("data", "format", "nu", "tol"),
         model=path,

@@ -9,11 +9,12 @@ import argparse
 import os
 import sys
 import time
-import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, fit_width, naming, read_data, write_model
+from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
+from widemargin.cli.inputs import check_writable, fit_width, read_data, write_model
 from widemargin.cli.options import (
     COUNT,
     INTERCEPTS,
@@ -29,7 +30,6 @@ from widemargin.cli.options import (
     positive_numbers,
 )
 from widemargin.cli.output import Output
-from widemargin.cli.progress import following
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
@@ -125,7 +125,8 @@ def train(options: argparse.Namespace) -> int:
         check_writable(path)
     data = read_data(options.data, options)
     check_numbers(data, options.data)
-    seconds = fit(output, options, estimator, data)
+    fit = partial(estimator.fit, data.X, data.y)
+    seconds = timed(output, options, estimator, fit)
     model = score_model_of(estimator)
     if data.feature_names is not None:
         model = replace(model, feature_names=tuple(data.feature_names))
@@ -165,22 +166,6 @@ def _estimator(options: argparse.Namespace) -> Any:
     return LinearSVRCV(n_jobs=jobs, **search, **settings)
 
 
-def fit(output: Output, options: argparse.Namespace, estimator: Any, data: Data) -> float:
-    """Train; return the seconds spent."""
-    began = time.perf_counter()
-    with following(output, options.tol) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the report says whether it converged
-        estimator.callback = callback
-        try:
-            with naming(options.data):
-                estimator.fit(data.X, data.y)
-        except KeyboardInterrupt:
-            if not hasattr(estimator, "status_"):  # there is nothing to write
-                raise
-    estimator.callback = None
-    return time.perf_counter() - began
-
-
 def _errors(found: Any, y: Any) -> dict[str, float]:
     """Return the mean squared error and the squared correlation, as LIBLINEAR prints them."""
     import numpy as np
@@ -211,9 +196,7 @@ def _report(
             ("intercept", options.intercept),
             *((f"{options.scoring}, {options.folds} folds", f"{v:.6g}") for v in found.values()),
             ("solver", estimator.solver_),
-            ("primal", f"{certificate.primal:.10g}"),
-            ("dual", f"{certificate.dual:.10g}"),
-            ("relative gap", f"{certificate.relative_gap:.2e} (tol {options.tol:g})"),
+            *certificate_rows(certificate, options.tol),
             *((f"training {name.replace('_', ' ')}", f"{v:.6g}") for name, v in errors.items()),
             ("seconds reading", f"{data.seconds:.3f}"),
             ("seconds training", f"{seconds:.3f}"),
@@ -221,11 +204,7 @@ def _report(
         ],
         text_columns=2,
     )
-    if status != "converged":
-        output.note(
-            f"the tolerance was not reached ({status.replace('_', ' ')}): "
-            f"gap {certificate.relative_gap:.1e}, tol {options.tol:g}"
-        )
+    note_shortfall(output, status, certificate.relative_gap, options.tol)
     output.result(
         *("data", "format", "loss", "epsilon", "intercept", "tol"),
         model=path,

@@ -10,13 +10,14 @@ import argparse
 import os
 import sys
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli import one_class, scores
-from widemargin.cli.inputs import check_writable, naming
+from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
+from widemargin.cli.inputs import check_writable
 from widemargin.cli.options import (
     NUMBER,
     add_output_options,
@@ -114,7 +115,8 @@ def train(options: argparse.Namespace) -> int:
     began = time.perf_counter()
     data = load_conll(options.data, template)
     reading = time.perf_counter() - began
-    seconds = _fit(output, options, estimator, data)
+    fit = partial(estimator.fit, data.X, data.y, lengths=data.lengths)
+    seconds = timed(output, options, estimator, fit)
     columns = len(data.sentences[0][0]) - 1
     model = sequence_model_of(
         estimator, template=template, columns=columns, feature_names=data.feature_names
@@ -146,22 +148,6 @@ def _text(path: str) -> str:
             return file.read()
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}: not a text file: {error}") from None
-
-
-def _fit(output: Output, options: argparse.Namespace, estimator: Any, data: ConllData) -> float:
-    """Train; return the seconds spent."""
-    began = time.perf_counter()
-    with following(output, options.tol) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the report says whether it converged
-        estimator.callback = callback
-        try:
-            with naming(options.data):
-                estimator.fit(data.X, data.y, lengths=data.lengths)
-        except KeyboardInterrupt:
-            if not hasattr(estimator, "status_"):  # there is nothing to write
-                raise
-    estimator.callback = None
-    return time.perf_counter() - began
 
 
 def _scores(data: ConllData, found: list[NDArray[Any]]) -> dict[str, float | None]:
@@ -206,9 +192,7 @@ def _report_training(
             ("labels", f"{model.classes.size}"),
             ("loss", f"{options.loss}, C = {options.C:g}"),
             ("solver", model.solver),
-            ("primal", f"{certificate.primal:.10g}"),
-            ("dual", f"{certificate.dual:.10g}"),
-            ("relative gap", f"{certificate.relative_gap:.2e} (tol {options.tol:g})"),
+            *certificate_rows(certificate, options.tol),
             *((f"training {name}", value) for name, value in _score_rows(scores)),
             ("seconds reading", f"{seconds[0]:.3f}"),
             ("seconds training", f"{seconds[1]:.3f}"),
@@ -216,11 +200,7 @@ def _report_training(
         ],
         text_columns=2,
     )
-    if model.status != "converged":
-        output.note(
-            f"the tolerance was not reached ({model.status.replace('_', ' ')}): "
-            f"gap {certificate.relative_gap:.1e}, tol {options.tol:g}"
-        )
+    note_shortfall(output, model.status, certificate.relative_gap, options.tol)
     output.result(
         *("data", "template", "loss", "C", "tol"),
         model=path,

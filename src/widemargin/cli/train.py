@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from widemargin.cli.fitting import certificate_rows, note_shortfall
 from widemargin.cli.options import (
     JOINT_RULES,
     NUMBER,
@@ -139,9 +140,7 @@ def _report(
             *penalty_rows(options, estimator.coef_),
             *([("multiclass", options.multi_class)] if len(names) > 2 else []),
             ("solver", f"{estimator.solver_}, {iterations} iteration{'s' * (iterations != 1)}"),
-            ("primal", f"{whole.primal:.10g}"),
-            ("dual", f"{whole.dual:.10g}"),
-            ("relative gap", f"{worst.relative_gap:.2e} (tol {options.tol:g})"),
+            *certificate_rows(whole, options.tol, worst),
             ("training accuracy", percent(accuracy)),
             ("seconds reading", f"{data.seconds:.3f}"),
             ("seconds training", f"{seconds:.3f}"),
@@ -154,12 +153,9 @@ def _report(
             f"interrupted: the best point so far was kept and written to {path}; "
             f"gap {worst.relative_gap:.1e}, tol {options.tol:g}"
         )
-    elif any(status != "converged" for status in estimator.status_):
-        first = next(status for status in estimator.status_ if status != "converged")
-        output.note(
-            f"the tolerance was not reached ({first.replace('_', ' ')}): "
-            f"gap {worst.relative_gap:.1e}, tol {options.tol:g}"
-        )
+    else:
+        short = (status for status in estimator.status_ if status != "converged")
+        note_shortfall(output, next(short, "converged"), worst.relative_gap, options.tol)
     output.result(
         *("data", "format", "loss", "multi_class", "C", "intercept", "tol"),
         model=path,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
-import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli.inputs import check_writable, naming, read_data, write_model
+from widemargin.cli.fitting import timed
+from widemargin.cli.inputs import check_writable, read_data, write_model
 from widemargin.cli.options import (
     INTERCEPTS,
     MODEL_FORMATS,
@@ -21,7 +21,6 @@ from widemargin.cli.options import (
     parse_class_weight,
 )
 from widemargin.cli.output import Output
-from widemargin.cli.progress import following
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
@@ -165,18 +164,8 @@ def fit_and_write(
 
     from widemargin.model_io import model_of
 
-    began = time.perf_counter()
-    with following(output, options.tol, titled) as callback, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the report says whether it converged
-        estimator.callback = callback
-        try:
-            with naming(options.data):
-                (fit or estimator.fit)(data.X, data.y)
-        except KeyboardInterrupt:
-            if not hasattr(estimator, "status_"):  # there is nothing to write
-                raise
-    seconds = time.perf_counter() - began
-    estimator.callback = None
+    train = partial(fit or estimator.fit, data.X, data.y)
+    seconds = timed(output, options, estimator, train, titled)
     if data.feature_names is not None:
         estimator.feature_names_in_ = np.array(data.feature_names, dtype=object)
     model = model_of(estimator)
