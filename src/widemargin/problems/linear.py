@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from widemargin.problems.rounding import (
     ACCURACY,
     ROUNDING_SHARE,
     ScoreError,
-    Size,
     combination_error,
     half_square_error,
     upper_norm,
@@ -150,13 +148,6 @@ class LinearProblem(OfMargins, OnRows):
         rows, ones = self.rows, np.ones(self.rows.count)
         return 1.01 * largest_eigenvalue(
             lambda v: rows.curvature_product(ones, v, 0.0)[0], rows.weights, seed
-        )
-
-    @cached_property
-    def scale(self) -> Size:
-        """Magnitudes of the rows."""
-        return Size(
-            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
         )
 
     def exact_intercept(self, w: Vector, b: float) -> tuple[float, float, float]:

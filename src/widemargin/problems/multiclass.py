@@ -31,7 +31,6 @@ from widemargin.problems.multiclass_bounds import (
     compensated_quadratic,
     loss_error,
     quadratic_error,
-    size_of,
 )
 from widemargin.problems.multiclass_passes import BlockedPasses, Passes, WholePasses
 from widemargin.problems.problem import OnRows
@@ -262,7 +261,7 @@ class MulticlassProblem(OnRows):
             squared *= scale * scale
             beta = self.in_range(beta.sparse(self.classes))
         # 3) both values, and what rounding can be worth
-        size, setting, weights = size_of(self.rows), self.setting, 2.0 * _half_square(w)
+        size, setting, weights = self.scale, self.setting, 2.0 * _half_square(w)
         length = upper_norm(weights, w.size)
         loss = Bound(losses, loss_error(size, setting, length, at, off, losses))
         quadratic = Bound(0.5 * squared, quadratic_error(size, beta, setting, squared))

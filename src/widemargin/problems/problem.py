@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -13,7 +14,7 @@ from widemargin.data.gram import Gram
 from widemargin.data.rows import Rows
 from widemargin.data.work import Meter
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.rounding import ACCURACY
+from widemargin.problems.rounding import ACCURACY, Size
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,6 +59,12 @@ class OnRows:
     def over(self, rows: Rows) -> Self:
         """Return the same problem on other rows of the same examples."""
         return replace(self, rows=rows)
+
+    @cached_property
+    def scale(self) -> Size:
+        """Magnitudes of the rows, for rounding."""
+        rows = self.rows
+        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
 
     @property
     def meter(self) -> Meter:

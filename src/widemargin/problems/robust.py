@@ -10,7 +10,6 @@ is a quantile of the margins.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -36,7 +35,6 @@ from widemargin.problems.robust_bounds import (
 from widemargin.problems.rounding import (
     ACCURACY,
     ScoreError,
-    Size,
     half_square_error,
     upper_norm,
     worth_repeating,
@@ -201,12 +199,6 @@ class RobustProblem(OnRows):
     def ball(self) -> Ball:
         """The parts of the problem that its dual's constraint is made of."""
         return Ball(self.radius, self.label_cost if self.flips else 0.0, self.norm, self.l2)
-
-    @cached_property
-    def scale(self) -> Size:
-        """Magnitudes of the rows."""
-        rows = self.rows
-        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the data.

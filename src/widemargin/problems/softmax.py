@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -239,11 +240,10 @@ class SoftmaxProblem(OnRows):
         loss = Bound(losses, loss_error(self.scale, self.cost, point.w, at, off, losses))
         return Passed(b, loss, combination, residual, entropy)
 
-    @property
+    @cached_property
     def scale(self) -> Size:
-        """Magnitudes of the rows, for rounding."""
-        rows = self.rows
-        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights * self.classes)
+        """Magnitudes of the rows, and weights of all classes, for rounding."""
+        return replace(super().scale, width=self.rows.weights * self.classes)
 
     def _price(self, size: float, norm: float) -> float:
         """Bound what a residual can be worth: D(A) minus it is a lower bound on P still.

@@ -27,7 +27,6 @@ from widemargin.problems.rounding import (
     UNDERFLOW,
     UNIT,
     ScoreError,
-    Size,
     growth,
     upper_norm,
     worth_repeating,
@@ -146,13 +145,6 @@ class SparseProblem(OfMargins, OnRows):
             slopes = self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
             known = self._at_zero["slopes"] = self.cost, slopes
         return known[1]
-
-    @cached_property
-    def scale(self) -> Size:
-        """Magnitudes of the rows."""
-        return Size(
-            self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, self.rows.weights
-        )
 
     @cached_property
     def column_norms(self) -> Vector:

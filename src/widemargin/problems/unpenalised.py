@@ -40,7 +40,7 @@ from widemargin.problems.curvature_bounds import (
 )
 from widemargin.problems.losses import Loss
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import ACCURACY, UNIT, ScoreError, Size, growth, upper_norm
+from widemargin.problems.rounding import ACCURACY, UNIT, ScoreError, growth, upper_norm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -179,7 +179,7 @@ class UnpenalisedProblem(Unpenalised):
         """Compute P and the bound from the curvature; as many passes as there are weights."""
         b = float(point.b) if self.free_intercept else 0.0
         scores = self.rows.scores(point.w)
-        size = self._size
+        size = self.scale
         at, off = self.rows.intercept_here(point.w, b)
         length = upper_norm(float(point.w @ point.w), point.w.size)
         about = ScoreError.plain(size, length, at, off)
@@ -191,11 +191,6 @@ class UnpenalisedProblem(Unpenalised):
         alpha = self.loss.duals(self.y, self.cost, scores, b)
         low = max(primal - above - below, 0.0)
         return Point(point.w, b, alpha), Certificate.bounds(primal, above, low, 0.0)
-
-    @property
-    def _size(self) -> Size:
-        rows = self.rows
-        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
 
     def _shortfall(self, scores: Vector, b: float, error: float) -> float:
         """Return what P can exceed the optimum by; `error` is that of the curvatures."""
