@@ -1,4 +1,4 @@
-"""A decision, the course of a run that decisions are made from, and who carries them out."""
+"""A decision, the course of a run that it is made from, and the choice that carries it out."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ POLICIES = {
     "structured": "sequence:SequencePolicy",
     "conditional": "sequence:ConditionalPolicy",
 }
-"""For each kind of problem, who decides when the user does not."""
+"""For each kind of problem, the policy that decides where the user does not."""
 
 SEQUENCES = {
     "ippa": {"robust": "robust_stages:ProximalStages"},

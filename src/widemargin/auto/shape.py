@@ -27,7 +27,7 @@ class BinaryShape:
     compiled : bool
         Whether coordinate descent supports the loss.
     pieces : bool
-        Whether the loss is quadratic on pieces: Newton's method has to find out who is on which.
+        Whether the loss is quadratic on pieces: Newton's method has to sort the examples to them.
     elsewhere : bool
         Whether the rows are not in memory: only products with all of them are cheap.
     """

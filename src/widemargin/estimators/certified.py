@@ -157,7 +157,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
         return solutions
 
     def _keeper(self, problem: Any, place: int, count: int) -> Callable[[Any, Any], object] | None:
-        """Return who takes the weights of every step of a problem, one of so many."""
+        """Return what is called with the weights of every step of a problem, one of so many."""
         tasks = self._tasks
         if tasks is not None and count == 1:
 

@@ -35,7 +35,7 @@ class Potentials:
     edges : ndarray of shape (sentences, (k + 2) · padded k)
         The lines of the weights beside those of the features.
     lent : bool
-        Whether a method goes on to change them, so that who keeps them has to copy them.
+        Whether a method goes on to change them, so that keeping them takes a copy.
     """
 
     nodes: Matrix

@@ -70,7 +70,7 @@ class KernelProblem(OfMargins, OnKernel):
         alpha = self.feasible(np.asarray(point.alpha, dtype=np.float64))
         w = np.asarray(point.w, dtype=np.float64)
         if np.array_equal(w, self.y * point.alpha):
-            w = self.y * alpha  # weights of dual variables stay so, and one product serves both
+            w = self.y * alpha  # weights of dual variables stay so, and share one product
         b, proof = self._judged(w, float(point.b), alpha, Products(self.gram))
         allowed = accuracy * abs(proof.primal)
         if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):

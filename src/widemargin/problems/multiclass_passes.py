@@ -49,7 +49,7 @@ class Passes(Protocol):
         duals: core.BlockDuals,
         ties: core.Ties,
     ) -> tuple[float, float]:
-        """Write the maximisers of the rounded losses, and who is tied.
+        """Write the maximisers of the rounded losses, and the ties.
 
         Return Σ c_i ℓ_i, and what the maximisers miss of it.
         """
@@ -112,7 +112,7 @@ class WholePasses:
         duals: core.BlockDuals,
         ties: core.Ties,
     ) -> tuple[float, float]:
-        """Write the maximisers of the rounded losses, and who is tied."""
+        """Write the maximisers of the rounded losses, and the ties."""
         losses, mismatch = 0.0, 0.0
         ties.clear()
         for begin, end in self._problem.pieces():
@@ -208,7 +208,7 @@ class BlockedPasses:
         duals: core.BlockDuals,
         ties: core.Ties,
     ) -> tuple[float, float]:
-        """Write the maximisers of the rounded losses, and who is tied."""
+        """Write the maximisers of the rounded losses, and the ties."""
         parts = {at.start: core.Ties() for at in self._chunks}
 
         def part(at: slice) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The solution of a small regression to its last digits, from who is at which edge of the tube.
+"""The solution of a small regression to its last digits, from which rows lie on the edges.
 
 Methods stop at a tolerance, each at a point of its own. Where a matrix of the rows is small, the
 optimality conditions are solved directly: rows with 0 < |β| < c lie on an edge of the tube, which

@@ -5,8 +5,8 @@ With s the slack above the margin, ξ the slack below it and v = c − α, the c
     y (Xw + b) − 1 − s + ξ = 0,   w = Xᵀ(y α),   yᵀα = 0,   α s = μ,   v ξ = μ
 
 are solved by Mehrotra's predictor and corrector while μ goes to zero. Eliminating everything but
-(w, b) leaves I + Σ x_i x_iᵀ / g_i with g = s/α + ξ/v: one Gram matrix and one factorisation a step.
-Examples without cost are left out from the start: they have no interior. A tube of regression is
+(w, b) leaves I + Σ x_i x_iᵀ / g_i with g = s/α + ξ/v: per step, one Gram matrix and one
+factorisation. Examples without cost are left out from the start: they have no interior. A tube of regression is
 two hinges per row (`_hinge_pair`); the margin 1 above is the problem's `level` then.
 """
 
@@ -156,7 +156,7 @@ def advance(state: InteriorPointState) -> None:
     ) / (2 * alpha.size)
     target = min(max(aimed, 0.0) / mu, 1.0) ** 3 * mu
 
-    # 4) corrector; the problem is quadratic, so w is on both sides and one length serves all
+    # 4) corrector; the problem is quadratic, so w is on both sides and all share one length
     step = solve(target - alpha * s - aim.alpha * aim.s, target - v * xi + aim.alpha * aim.xi)
     length = _longest(alpha, v, s, xi, step, _TO_BOUNDARY)
     if not (np.isfinite(step.w).all() and np.isfinite(length)):

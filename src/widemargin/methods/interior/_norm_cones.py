@@ -1,4 +1,4 @@
-"""The constraint ‖w‖ ≤ λ inside an interior point: one class a norm.
+"""The constraint ‖w‖ ≤ λ inside an interior point: one class per norm.
 
 Each keeps its own slacks and multipliers, adds its block to the matrix in (w, λ), gives its part of
 the right-hand side, and recovers its own step. The blocks are diagonal but for one rank; slacks

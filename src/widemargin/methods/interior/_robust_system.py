@@ -2,7 +2,7 @@
 
 `FactorisedSystem` forms the matrix and factorises it. With more weights than that allows for,
 `IterativeSystem` multiplies by it and takes conjugate gradients, preconditioned by the constraint's
-own block with the diagonal of the examples' part: a few dozen passes over the data a solution.
+own block with the diagonal of the examples' part: a few dozen passes per solution.
 """
 
 from __future__ import annotations

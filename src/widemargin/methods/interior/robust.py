@@ -279,7 +279,7 @@ class RobustInteriorPoint(SupportsAll):
         slack = min(1.0, fraction / reach[0]) if reach[0] > 0.0 else 1.0
         multiplier = min(1.0, fraction / reach[1]) if reach[1] > 0.0 else 1.0
         if problem.l2 > 0.0 or problem.norm != 1.0:
-            # With a penalty w is in the conditions of both sides, and one length must serve both;
+            # With a penalty w is in the conditions of both sides, and both must share one length;
             # without one, two lengths pay for norm 1 and lose the path for the others (measured).
             slack = multiplier = min(slack, multiplier)
         return slack, multiplier

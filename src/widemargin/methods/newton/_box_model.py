@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _ROUNDS = 50
-"""Steps at most; each settles who is at a bound anew."""
+"""Steps at most; each decides again which entries are at a bound."""
 
 _HALVINGS = 30
 """Of a step that does not lower the model."""

@@ -31,7 +31,7 @@ class ByMatrix(ColumnNewton):
     """Models are minimised with the Gram matrix of the working set."""
 
     def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
-        """Take those that violate most, twice as many as there are weights: matrices are dear."""
+        """Take those that violate most, twice as many as weights: matrices are expensive."""
         support = np.flatnonzero(state.w)
         wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
         order = violations.copy()

@@ -1,4 +1,4 @@
-"""The matrix of a loss that is quadratic on pieces, kept up with those who change theirs."""
+"""The matrix of a loss that is quadratic on pieces, kept up to date as examples change theirs."""
 
 from __future__ import annotations
 

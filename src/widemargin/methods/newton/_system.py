@@ -138,7 +138,7 @@ class NewtonSystem:
     def took(self, products: int, most: int) -> None:
         """Remember what a direction by the diagonal took.
 
-        Steps that are less exact are more, so one that was dear is the last of its kind.
+        Less exact steps are more of them, so an expensive one is the last of its kind.
         """
         self.by_diagonal, self.solved = products < _DEAR * most, products < most
 

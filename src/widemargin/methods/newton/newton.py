@@ -7,8 +7,8 @@ weights to within their statistical error, of order d/m, at m/n of the price, so
 are left with the last two or three steps. Where examples are not so many, and so clean that a sweep
 of dual coordinate descent soon predicts those still to come, sweeps lead nearer than samples.
 
-A loss that is quadratic on pieces has its solution in one step once it is known who is on which
-piece. Where costs are large and the weights many, steps from afar put most examples on the wrong
+A loss that is quadratic on pieces has its solution in one step once the piece of each example is
+known. Where costs are large and the weights many, steps from afar put most examples on the wrong
 one, and a hundred steps may pass before they are sorted. The solution at a tenth of the costs has
 nearly the same examples on each piece: where the first steps prove nothing, but lower the objective
 by far, costs are lowered until an example alone hardly moves its own margin, and raised again
@@ -171,8 +171,8 @@ class Newton:
         gradient = state.w - state.system.combine(problem, curvature, "combine", alpha, y)
         gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
         state.active = problem.rows.nonzeros(curvature)
-        # Vectors over the examples are what memory goes to: each is let go as soon as it has served
-        # and computed again where it is wanted once more.
+        # Vectors over the examples take most of the memory: each is freed as early as possible, and
+        # computed again if it is needed once more.
         del alpha
 
         # 2) direction

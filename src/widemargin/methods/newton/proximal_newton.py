@@ -123,7 +123,7 @@ class ProximalNewton:
         problem.meter.add(call + rows.size.vectors(MACHINE.proximal_vectors))
 
         # 1) dual variables and curvature; the gradient changes only by what moved. Vectors over the
-        # examples are what memory goes to: none is made before the one it replaces is let go.
+        # examples take most of the memory: none is made before the one it replaces is freed.
         alpha = np.empty(rows.count)
         state.active, state.h = problem.corner.proximal_alpha(
             state.center, state.h, state.scores, state.b, alpha
