@@ -6,8 +6,8 @@ With s the slack above the margin, ξ the slack below it and v = c − α, the c
 
 are solved by Mehrotra's predictor and corrector while μ goes to zero. Eliminating everything but
 (w, b) leaves I + Σ x_i x_iᵀ / g_i with g = s/α + ξ/v: per step, one Gram matrix and one
-factorisation. Examples without cost are left out from the start: they have no interior. A tube of regression is
-two hinges per row (`_hinge_pair`); the margin 1 above is the problem's `level` then.
+factorisation. Examples without cost are left out from the start: they have no interior. A tube
+of regression is two hinges per row (`_hinge_pair`); the margin 1 is the problem's `level` then.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 The matrix is I + Σ_i x_i x_iᵀ ⊗ P_i / q_i, with P_i the centring projection of the tied classes of
 example i. With a basis of each projection it is I + AᵀA, where A has a row per basis vector: near
-the solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of all
-classes are few, the matrix itself may be the smaller one; where both are large, and first wherever
-that may cost less, conjugate gradients use products with it, preconditioned by its diagonal blocks,
-one per class.
+the solution they are few, and I + AAᵀ is factorised in its place (Woodbury). While the weights of
+all classes are few, the matrix itself may be the smaller one; where both are large, and first
+wherever that may cost less, conjugate gradients use products with it, preconditioned by its
+diagonal blocks, one per class.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ISG: incremental subgradient steps over mini-batches, each then projected (DRSVM eq. 5).
 
 A sweep costs about one pass over the data and one projection per batch: quick at first, noisy
-later. Steps shrink geometrically, the scheme that DRSVM's experiments use: on a1a it ends nearer to the
-optimum than the others in the same time. Where that is too fast, the next round is slower.
+later. Steps shrink geometrically, the scheme that DRSVM's experiments use: on a1a it ends nearer
+to the optimum than the others in the same time. Where that is too fast, the next round is slower.
 """
 
 from __future__ import annotations
