@@ -13,7 +13,7 @@ from oracle import LOSSES, make_data
 from widemargin import LinearSVCCV, LogisticRegressionCV
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.losses import LOSSES as KINDS
-from widemargin.selection.stopping import GradientRule, smallest_C
+from widemargin.selection.stopping import GradientRule, first_C
 
 
 def chooser(loss: str, **arguments: Any) -> Any:
@@ -27,7 +27,7 @@ def chooser(loss: str, **arguments: Any) -> Any:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_smallest_C(loss: str) -> None:
     X, y = make_data((100, 5))
-    C = smallest_C(TrainingSet.of(X, y), 1, KINDS[loss])
+    C = first_C(TrainingSet.of(X, y), 1, KINDS[loss])
     assert np.log2(C) == int(np.log2(C))
     if loss == "hinge":
         margins = y * (X @ (X.T @ y))
@@ -52,7 +52,7 @@ def test_automatic_search(loss: str, intercept: bool) -> None:
     X, y = make_data((300, 5))
     model = chooser(loss, fit_intercept=intercept).fit(X, y)
     np.testing.assert_allclose(model.Cs_[1:] / model.Cs_[:-1], 2.0)
-    assert model.Cs_[0] == smallest_C(TrainingSet.of(X, y), 1, KINDS[loss])
+    assert model.Cs_[0] == first_C(TrainingSet.of(X, y), 1, KINDS[loss])
     assert model.Cs_[-1] <= 1024.0
     if model.Cs_[-1] < 1024.0:
         assert "gradient rule" in model.stopped_

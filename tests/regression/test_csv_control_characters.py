@@ -30,9 +30,9 @@ def test_refused_in_labels_and_names(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_not_used_may_hold_any(tmp_path: Path) -> None:
-    from widemargin.data.tables import Columns
+    from widemargin.data.tables import TableColumns
 
     path = tmp_path / "a.csv"
     path.write_bytes(b"u,v,y\n1,2\x1f,0\n3,4,1\n")
-    table = read_csv(path, Columns(label="y", features=("u",)))
+    table = read_csv(path, TableColumns(label="y", features=("u",)))
     np.testing.assert_array_equal(table.X, [[1.0], [3.0]])

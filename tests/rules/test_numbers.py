@@ -1,4 +1,4 @@
-"""Rule: a number that was measured on a machine lives in auto/machine.py or auto/limits.py.
+"""Rule: a number that was measured on a machine lives in auto/machine.py or auto/method_numbers.py.
 
 It stands there with its unit and its origin. Any other constant of a module or a class stands in
 tests/number_reasons.py with the reason why it is no measurement: it is part of an algorithm or of
@@ -16,7 +16,7 @@ import pytest
 from number_reasons import REASONS
 from sources import package_files, parsed
 
-HOMES = ("auto/machine.py", "auto/limits.py")
+HOMES = ("auto/machine.py", "auto/method_numbers.py")
 """One dataclass in two files: prices, and what methods read in their own steps."""
 
 PLAIN = (0.0, 1.0)

@@ -2,19 +2,19 @@
 
 `benchmarks/calibrate.py` measures the prices on the machine at hand and rewrites their defaults
 here. Decisions compare sums of these prices and never look at the clock, so only their ratios
-matter, and the same data give the same decisions on a busy machine. `widemargin.auto.limits` holds
-the numbers that methods read within their own steps; `MACHINE` has both. Every layer may read it.
+matter, and the same data give the same decisions on a busy machine. What methods read in their own
+steps is in `widemargin.auto.method_numbers`; `MACHINE` has both. Every layer may read it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from widemargin.auto.limits import Limits
+from widemargin.auto.method_numbers import MethodNumbers
 
 
 @dataclass(frozen=True)
-class Machine(Limits):
+class Machine(MethodNumbers):
     """Prices in nanoseconds of one core, by operation, and numbers of steps.
 
     Attributes

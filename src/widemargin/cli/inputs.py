@@ -104,11 +104,11 @@ def read_data(
         return Data(X, y, None, time.perf_counter() - began)
     from widemargin.data.csv_tables import read_csv
     from widemargin.data.parquet_tables import read_parquet
-    from widemargin.data.tables import Columns
+    from widemargin.data.tables import TableColumns
 
-    columns = Columns(options.label)
+    columns = TableColumns(options.label)
     if model is not None:
-        columns = Columns(options.label, model.feature_names, model.n_features)
+        columns = TableColumns(options.label, model.feature_names, model.n_features)
     if kind == "csv":
         table = read_csv(path, columns, header=options.header)
     else:

@@ -17,7 +17,7 @@ from widemargin.data.compression import compression_of
 from widemargin.data.errors import DataFormatError
 from widemargin.data.parquet_tables import iter_parquet
 from widemargin.data.svmlight import load_svmlight
-from widemargin.data.tables import Columns
+from widemargin.data.tables import TableColumns
 
 TEXT_BYTES = 2**25
 """Of LIBSVM text parsed at once."""
@@ -136,7 +136,7 @@ def _parquet(name: str, options: Options) -> Shares:
     if options.label is not None and not isinstance(options.label, str):
         raise ValueError(f"label must be the name of a column of {name}; got {options.label!r}")
     # Half as much at once: while one part is written, the next one is read.
-    for share, table in ahead(iter_parquet(name, Columns(options.label), CHUNK_BYTES // 2)):
+    for share, table in ahead(iter_parquet(name, TableColumns(options.label), CHUNK_BYTES // 2)):
         if options.found.setdefault("names", table.feature_names) != table.feature_names:
             raise DataFormatError("the columns are others than in the files before", name)
         yield share, (table.X, table.y, None)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.compression import READ_ERRORS, compression_named, writing
-from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
+from widemargin.data.tables import PathLike, Table, TableColumns, column_names, fail
 
 _ROWS_AT_ONCE = 4096
 _BYTES_AT_ONCE = 2**20
@@ -22,7 +22,7 @@ _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
 """Parsers differ in which of these they take for spaces; a file of numbers needs none of them."""
 
 
-def read_csv(path: PathLike, columns: Columns | None = None, *, header: str = "auto") -> Table:
+def read_csv(path: PathLike, columns: TableColumns | None = None, *, header: str = "auto") -> Table:
     """Read a CSV file, or one compressed by gzip, bzip2 or xz, into a dense table.
 
     The separator is a tab for ``.tsv``; otherwise whichever of comma, semicolon and tab occurs most
@@ -30,7 +30,7 @@ def read_csv(path: PathLike, columns: Columns | None = None, *, header: str = "a
     the label and all others are features. `header` is "yes", "no" or "auto": the first line holds
     column names if none of its cells is a number.
     """
-    layout = _layout_of(path, Columns() if columns is None else columns, header)
+    layout = _layout_of(path, TableColumns() if columns is None else columns, header)
     names, label, features = layout.names, layout.label, layout.features
     wanted = sorted({*features, *(() if label is None else (label,))})
     codes: dict[str, int] = {}
@@ -83,7 +83,7 @@ class _Layout:
     features: list[int]
 
 
-def _layout_of(path: PathLike, columns: Columns, header: str) -> _Layout:
+def _layout_of(path: PathLike, columns: TableColumns, header: str) -> _Layout:
     number, line = _first_line(path)
     tabs = ".tsv" in (suffix.lower() for suffix in Path(path).suffixes)
     delimiter = "\t" if tabs else max(",;\t", key=line.count)

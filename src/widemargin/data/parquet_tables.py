@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.data.replacing import replacing
-from widemargin.data.tables import Columns, PathLike, Table, column_names, fail
+from widemargin.data.tables import PathLike, Table, TableColumns, column_names, fail
 from widemargin.instruction_sets import core
 
 
-def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
+def read_parquet(path: PathLike, columns: TableColumns | None = None) -> Table:
     """Read a Parquet file into a dense table; by default the last column is the label."""
     arrow, parquet = _pyarrow()
-    columns = Columns() if columns is None else columns
+    columns = TableColumns() if columns is None else columns
     # Damage shows when the file is opened, or only when its values or names are looked at.
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
     with open(path, "rb") as file:
@@ -28,7 +28,7 @@ def read_parquet(path: PathLike, columns: Columns | None = None) -> Table:
             fail(path, f"not a usable Parquet file: {reason}")
 
 
-def _read(arrow: Any, table: Any, columns: Columns, path: PathLike) -> Table:
+def _read(arrow: Any, table: Any, columns: TableColumns, path: PathLike) -> Table:
     table.validate(full=True)
     names = list(table.column_names)
     label, features = columns.split(len(names), names, path)
@@ -98,7 +98,7 @@ def _bytes_of_row(arrow: Any, schema: Any) -> int:
 
 
 def iter_parquet(
-    path: PathLike, columns: Columns, most_bytes: int
+    path: PathLike, columns: TableColumns, most_bytes: int
 ) -> Iterator[tuple[float, Table]]:
     """Yield parts of a Parquet file of about so many bytes, each with the share read so far."""
     arrow, parquet = _pyarrow()

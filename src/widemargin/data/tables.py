@@ -35,7 +35,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """Which columns of a table are the label and the features.
 
     Attributes

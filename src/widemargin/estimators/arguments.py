@@ -37,7 +37,7 @@ def margin_loss(name: Any) -> Loss:
     raise ValueError(f"loss must be {names}; got {name!r}")
 
 
-def loss_of_rule(name: Any, multi_class: Any) -> Loss:
+def loss_under_rule(name: Any, multi_class: Any) -> Loss:
     """Return the loss under a multiclass rule: Crammer and Singer's has one of its own.
 
     scikit-learn ignores ``loss`` there, whose default is another.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.metadata_routing import UNUSED
 
-from widemargin.estimators.arguments import loss_of_rule
+from widemargin.estimators.arguments import loss_under_rule
 from widemargin.estimators.linear import LinearClassifier
 from widemargin.estimators.named_solvers import check_formulation
 from widemargin.estimators.scikit_learn_arguments import check_dual, l1_ratio_of, told_apart
@@ -177,7 +177,7 @@ class LinearSVC(LinearClassifier):
         self.callback = callback
 
     def _loss(self) -> Loss:
-        return loss_of_rule(told_apart(self.loss, self.penalty)[0], self.multi_class)
+        return loss_under_rule(told_apart(self.loss, self.penalty)[0], self.multi_class)
 
     def _l1_ratio(self) -> float:
         return l1_ratio_of(told_apart(self.loss, self.penalty)[1], self.l1_ratio)

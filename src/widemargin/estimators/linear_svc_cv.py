@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from widemargin.estimators.arguments import loss_of_rule
+from widemargin.estimators.arguments import loss_under_rule
 from widemargin.estimators.calibrated import CalibratedProbabilities
 from widemargin.estimators.linear_cv import LinearClassifierCV
 from widemargin.estimators.linear_svc import LinearSVC
@@ -185,7 +185,7 @@ history_
         self._check_probability()
 
     def _loss(self) -> Loss:
-        return loss_of_rule(self.loss, self.multi_class)
+        return loss_under_rule(self.loss, self.multi_class)
 
     def _l1_ratio(self) -> float:
         return l1_ratio_of(self.penalty, self.l1_ratio)

@@ -14,7 +14,7 @@ from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.chain import ChainProblem, Matrix, Pointers, Vector
 from widemargin.problems.rounding import (
     ACCURACY,
-    Size,
+    Magnitudes,
     combination_error,
     growth,
     half_square_error,
@@ -181,7 +181,9 @@ class ConditionalProblem(ChainProblem):
         # The coefficients of a row have a norm of √2 c at most, and so do those of an edge.
         norms = 1.42 * self.cost * np.sqrt(self.lengths)
         rows = upper_norm(float(norms @ norms), self.count)
-        size = Size(self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights)
+        size = Magnitudes(
+            self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights
+        )
         off = combination_error(size, rows, False, 0.0)
         off += upper_norm(float((share * norms) @ (share * norms)), self.count) * (
             self.rows.frobenius

@@ -13,11 +13,11 @@ from widemargin.data.gram import Gram
 from widemargin.data.training_set import TrainingSet
 from widemargin.linalg.power_iteration import largest_eigenvalue
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.kernel_products import Products
+from widemargin.problems.kernel_products import KernelProducts
 from widemargin.problems.losses import Loss
 from widemargin.problems.margins import Bound, OfMargins
 from widemargin.problems.problem import OnKernel
-from widemargin.problems.rounding import ACCURACY, Size, upper_norm, worth_repeating
+from widemargin.problems.rounding import ACCURACY, Magnitudes, upper_norm, worth_repeating
 
 Vector = NDArray[np.float64]
 
@@ -56,10 +56,10 @@ class KernelProblem(OfMargins, OnKernel):
         return 1.01 * largest_eigenvalue(self.gram.multiply, self.gram.count, seed)
 
     @cached_property
-    def scale(self) -> Size:
+    def scale(self) -> Magnitudes:
         """Magnitudes of the examples in feature space."""
         sizes, n = self.gram.sizes, self.gram.count
-        return Size(upper_norm(float(sizes @ sizes), n), 2.0 * n, n, n)
+        return Magnitudes(upper_norm(float(sizes @ sizes), n), 2.0 * n, n, n)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Turn any point into a feasible one and compute its certificate from the kernel matrix.
@@ -71,16 +71,16 @@ class KernelProblem(OfMargins, OnKernel):
         w = np.asarray(point.w, dtype=np.float64)
         if np.array_equal(w, self.y * point.alpha):
             w = self.y * alpha  # weights of dual variables stay so, and share one product
-        b, proof = self._judged(w, float(point.b), alpha, Products(self.gram))
+        b, proof = self._judged(w, float(point.b), alpha, KernelProducts(self.gram))
         allowed = accuracy * abs(proof.primal)
         if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
-            exact = Products(self.gram, extended=True)
+            exact = KernelProducts(self.gram, extended=True)
             b, better = self._judged(w, b, alpha, exact)
             proof = better if better.gap < proof.gap else proof
         return Point(w, b, alpha), proof
 
     def _judged(
-        self, w: Vector, b: float, alpha: Vector, products: Products
+        self, w: Vector, b: float, alpha: Vector, products: KernelProducts
     ) -> tuple[float, Certificate]:
         """Return the best intercept and the certificate, from one kind of products."""
         coefficients = self.y * alpha

@@ -18,7 +18,7 @@ from widemargin.data.gram import Gram
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.joint_dual import JointDual
-from widemargin.problems.kernel_products import Products
+from widemargin.problems.kernel_products import KernelProducts
 from widemargin.problems.problem import OnKernel
 from widemargin.problems.rounding import ACCURACY, growth, worth_repeating
 
@@ -66,14 +66,14 @@ class KernelMulticlassProblem(JointDual, OnKernel):
         """
         beta = self.feasible(np.asarray(point.alpha, dtype=np.float64))
         w = np.asarray(point.w, dtype=np.float64)
-        proof = self._judged(w, beta, Products(self.gram))
+        proof = self._judged(w, beta, KernelProducts(self.gram))
         allowed = accuracy * abs(proof.primal)
         if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
-            better = self._judged(w, beta, Products(self.gram, extended=True))
+            better = self._judged(w, beta, KernelProducts(self.gram, extended=True))
             proof = better if better.gap < proof.gap else proof
         return Point(w, 0.0, beta), proof
 
-    def _judged(self, w: Matrix, beta: Matrix, products: Products) -> Certificate:
+    def _judged(self, w: Matrix, beta: Matrix, products: KernelProducts) -> Certificate:
         """Return the certificate from one kind of products."""
         own = self.coefficients(beta)
         scores = products.times(own)

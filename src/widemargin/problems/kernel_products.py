@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.gram import Gram
 from widemargin.problems.margins import Bound
-from widemargin.problems.rounding import UNDERFLOW, UNIT, ScoreError, Size, growth
+from widemargin.problems.rounding import UNDERFLOW, UNIT, Magnitudes, ScoreError, growth
 
 Vector = NDArray[np.float64]
 _ROWS = 64
@@ -18,7 +18,7 @@ _ROWS = 64
 
 
 @dataclass(frozen=True)
-class Products:
+class KernelProducts:
     """Products K u and uᵀK u with a matrix taken as it is.
 
     In extended precision, numpy's long double, they are rounded to double precision once. Where a
@@ -59,7 +59,7 @@ class Products:
         allowance = self.share(terms) * float(np.sum(weight * weight)) + terms * UNDERFLOW
         return Bound(value, (1.0 + 1e-6) * allowance)
 
-    def error(self, size: Size, length: float, b: float) -> ScoreError:
+    def error(self, size: Magnitudes, length: float, b: float) -> ScoreError:
         """Return the error of the scores, where Σ_j |u_j| √K_jj ≤ length."""
         share = self.share(size.longest + 3.0)
         fixed = growth(4.0) * abs(b) + size.longest * UNDERFLOW

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.problems.losses import Loss
-from widemargin.problems.rounding import UNDERFLOW, Size, growth
+from widemargin.problems.rounding import UNDERFLOW, Magnitudes, growth
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -45,7 +45,12 @@ def sum_error(count: int) -> float:
 
 
 def loss_errors(
-    loss: Loss, size: Size, costs: Costs, length: Vector, b: tuple[Vector, Vector], losses: Vector
+    loss: Loss,
+    size: Magnitudes,
+    costs: Costs,
+    length: Vector,
+    b: tuple[Vector, Vector],
+    losses: Vector,
 ) -> Vector:
     """Return what rounding can hide of the loss of each lane; b comes with its own errors."""
     share = growth(size.longest + 3.0)
@@ -61,7 +66,9 @@ def loss_errors(
     return np.asarray(_SAFE * steep + sum_error(size.count) * losses)
 
 
-def dual_errors(loss: Loss, size: Size, costs: Costs, sums: Matrix, squared: Vector) -> Vector:
+def dual_errors(
+    loss: Loss, size: Magnitudes, costs: Costs, sums: Matrix, squared: Vector
+) -> Vector:
     """Return what rounding can have added to D of each lane, but for the residual.
 
     The sums are those of `LanesProblem.dual_sums`, `squared` are ‖v‖².

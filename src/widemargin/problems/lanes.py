@@ -25,7 +25,7 @@ from widemargin.problems.lane_bounds import (
 )
 from widemargin.problems.losses import Loss
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import ACCURACY, UNDERFLOW, Size, exact_sum, growth
+from widemargin.problems.rounding import ACCURACY, UNDERFLOW, Magnitudes, exact_sum, growth
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -355,7 +355,7 @@ class LanesProblem(OnRows):
         if known.costs is None:
             known.costs = Costs.of(self.signed_cost)
         costs = known.costs.at(self.C)
-        size = Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
+        size = Magnitudes(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
         length = (1.0 + 1e-6) * np.sqrt(squared_w + size.width * UNDERFLOW)
         above = loss_errors(self.loss, size, costs, length, b, losses)
         above += growth(size.width + 8.0) * squared_w + size.width * UNDERFLOW

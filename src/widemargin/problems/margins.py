@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from widemargin.problems.losses import DualSums, Loss, LossSums
 from widemargin.problems.rounding import (
     UNDERFLOW,
+    Magnitudes,
     ScoreError,
-    Size,
     growth,
     of_examples,
 )
@@ -63,7 +63,7 @@ class OfMargins:
         return of_examples(count) if self.loss.compiled else growth(count + 64.0)
 
     def loss_bound(
-        self, sums: LossSums, size: Size, error: ScoreError, scores_norm: float = 0.0
+        self, sums: LossSums, size: Magnitudes, error: ScoreError, scores_norm: float = 0.0
     ) -> Bound:
         """Return Σ c_i ℓ_i with what the rounding of scores and sums can add to it."""
         allowance = error.allowance(size, sums.slopes, sums.squares, scores_norm)

@@ -14,7 +14,7 @@ from widemargin.problems.compressed_duals import CompressedDuals
 from widemargin.problems.margins import Bound
 from widemargin.problems.rounding import (
     UNDERFLOW,
-    Size,
+    Magnitudes,
     combination_error,
     growth,
     half_square_error,
@@ -28,9 +28,9 @@ _BLOCK = 1 << 20
 """Scores that are held at once."""
 
 
-def size_of(rows: Rows) -> Size:
+def size_of(rows: Rows) -> Magnitudes:
     """Return the magnitudes of the rows."""
-    return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
+    return Magnitudes(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
 
 
 class Setting(NamedTuple):
@@ -44,7 +44,7 @@ class Setting(NamedTuple):
 
 
 def loss_error(
-    size: Size, setting: Setting, length: float, b: Vector, b_error: float, total: float
+    size: Magnitudes, setting: Setting, length: float, b: Vector, b_error: float, total: float
 ) -> float:
     """Return what rounding can hide of Σ c_i ℓ_i, from norms alone."""
     rivals = 1.0 if setting.joint else setting.classes - 1.0
@@ -108,7 +108,9 @@ def _compensated_losses(rows: Rows, over: tuple[Any, ...], shared: tuple[Any, ..
     return None, (total, allowance)
 
 
-def quadratic_error(size: Size, beta: CompressedDuals, setting: Setting, squared: float) -> float:
+def quadratic_error(
+    size: Magnitudes, beta: CompressedDuals, setting: Setting, squared: float
+) -> float:
     """Return what ½‖W(β)‖² can exceed what was computed by."""
     off = combination_error(size, _norm_of(beta, size.count), False, 0.0)
     off += growth(4.0 * setting.classes + 40.0) * _norm_of(beta, size.count) * size.frobenius

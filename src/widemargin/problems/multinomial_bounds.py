@@ -14,7 +14,7 @@ from widemargin.problems.multiclass_bounds import score_blocks
 from widemargin.problems.rounding import (
     UNDERFLOW,
     UNIT,
-    Size,
+    Magnitudes,
     combination_error,
     exact_sum,
     growth,
@@ -29,7 +29,9 @@ _TERM = 64.0
 """Roundings of one term, its exponentials and logarithms included, at most."""
 
 
-def loss_error(size: Size, cost: Vector, w: Matrix, b: Vector, off: float, losses: float) -> float:
+def loss_error(
+    size: Magnitudes, cost: Vector, w: Matrix, b: Vector, off: float, losses: float
+) -> float:
     """Return what rounding can hide of Σ c_i ℓ_i, which grows by at most 2 |change of a score|."""
     share = growth(size.longest + 6.0)
     longest = upper_norm(float(np.einsum("kd,kd->k", w, w).max(initial=0.0)), w.shape[1])
@@ -60,7 +62,7 @@ class DualParts(NamedTuple):
 
 
 def plain_dual(
-    size: Size, cost: Vector, entropy: float, squared: float, theta: float, residual: float
+    size: Magnitudes, cost: Vector, entropy: float, squared: float, theta: float, residual: float
 ) -> DualParts:
     """Return the parts as they came out of one pass over the data, with errors from norms."""
     norm = 1.42 * upper_norm(float(cost @ cost), cost.size)
@@ -73,7 +75,7 @@ def plain_dual(
 
 
 def compensated_dual(
-    rows: Rows, size: Size, coefficients: Matrix, cost: Vector, entropy: float, theta: float
+    rows: Rows, size: Magnitudes, coefficients: Matrix, cost: Vector, entropy: float, theta: float
 ) -> DualParts:
     """Return the same from compensated sums, a class after the other.
 
@@ -94,7 +96,7 @@ def compensated_dual(
     return DualParts(entropy_bound(size, cost, entropy, theta), quadratic, left)
 
 
-def plain_entries(size: Size, cost: Vector, theta: float) -> float:
+def plain_entries(size: Magnitudes, cost: Vector, theta: float) -> float:
     """Return how far an entry of W(A) can be off after one pass, per norm of its column."""
     norm = 1.42 * upper_norm(float(cost @ cost), cost.size)
     share = growth(size.count + 2.0 * _TERM) + theta
@@ -141,7 +143,7 @@ def _near(coefficients: Matrix, cost: Vector) -> float:
     return 1.42 * upper_norm(float(cost[full] @ cost[full]), cost.size)
 
 
-def entropy_bound(size: Size, cost: Vector, entropy: float, theta: float) -> Bound:
+def entropy_bound(size: Magnitudes, cost: Vector, entropy: float, theta: float) -> Bound:
     """Return −Σ A_ij log(A_ij / c_i) with what rounding can have added to it."""
     mass = float(cost.sum())
     terms = growth(size.count + 2.0 * _TERM) * (abs(entropy) + mass)

@@ -26,8 +26,8 @@ from widemargin.problems.rounding import (
     ACCURACY,
     UNDERFLOW,
     UNIT,
+    Magnitudes,
     ScoreError,
-    Size,
     combination_error,
     growth,
     half_square_error,
@@ -246,10 +246,10 @@ class OneClassProblem(LinearProblem):
         return Bound(-0.5 * squared, half_square_error(squared, size.width, off) + price)
 
     @cached_property
-    def _size(self) -> Size:
+    def _size(self) -> Magnitudes:
         """Magnitudes of the rows, with two more operations per score."""
         rows = self.rows
-        return Size(rows.frobenius, rows.longest + 3.0, rows.count, rows.weights)
+        return Magnitudes(rows.frobenius, rows.longest + 3.0, rows.count, rows.weights)
 
 
 def _one_minus(rho: float) -> tuple[float, float]:

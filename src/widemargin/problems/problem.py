@@ -14,7 +14,7 @@ from widemargin.data.gram import Gram
 from widemargin.data.rows import Rows
 from widemargin.data.work import Meter
 from widemargin.problems.certificate import Certificate, Point
-from widemargin.problems.rounding import ACCURACY, Size
+from widemargin.problems.rounding import ACCURACY, Magnitudes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,10 +61,10 @@ class OnRows:
         return replace(self, rows=rows)
 
     @cached_property
-    def scale(self) -> Size:
+    def scale(self) -> Magnitudes:
         """Magnitudes of the rows, for rounding."""
         rows = self.rows
-        return Size(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
+        return Magnitudes(rows.frobenius, rows.longest + 1.0, rows.count, rows.weights)
 
     @property
     def meter(self) -> Meter:

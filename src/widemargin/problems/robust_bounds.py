@@ -14,8 +14,8 @@ from widemargin.problems.margins import Bound
 from widemargin.problems.norms import DualBall, dual_norm, norm_of
 from widemargin.problems.rounding import (
     UNDERFLOW,
+    Magnitudes,
     ScoreError,
-    Size,
     combination_error,
     growth,
     half_square_error,
@@ -64,7 +64,11 @@ def within(alpha: Vector, weight: Vector) -> Vector:
 
 
 def losses_bound(
-    losses: Vector, weight: Vector, price: float, ball: Ball, about: tuple[ScoreError, Size, float]
+    losses: Vector,
+    weight: Vector,
+    price: float,
+    ball: Ball,
+    about: tuple[ScoreError, Magnitudes, float],
 ) -> Bound:
     """Return ελ + Σ p_i ℓ_i with what rounding can hide of it; scores have errors `about`."""
     error, size, spread = about
@@ -85,7 +89,7 @@ def moved(alpha: Vector, scaled: Vector) -> float:
 
 
 def dual_bound(
-    alpha: Vector, v: Vector, ball: Ball, size: Size, product: tuple[bool, float]
+    alpha: Vector, v: Vector, ball: Ball, size: Magnitudes, product: tuple[bool, float]
 ) -> Bound:
     """Return D at dual variables within their ranges, but for the residual of an intercept.
 
@@ -160,7 +164,7 @@ def gain_at_radius_zero(rows: Rows, y: Vector, alpha: Vector, weight: Vector, fr
     room = np.maximum(np.minimum(alpha, weight - alpha), 0.0) * (1.0 - 1e-6)
     A = (matrix[:, used] * scale * (y * room)[:, None]).T
     R = np.linalg.pinv(A)
-    size = Size(rows.frobenius + math.sqrt(rows.count), side, rows.count, side)
+    size = Magnitudes(rows.frobenius + math.sqrt(rows.count), side, rows.count, side)
     norm = upper_norm(float(alpha @ alpha), alpha.size)
     error = combination_error(size, norm, True, 0.0) * float(scale.max())
     wrong = np.abs(np.eye(A.shape[0]) - A @ R) + growth(rows.count + 8.0) * (np.abs(A) @ np.abs(R))

@@ -55,7 +55,7 @@ def of_examples(count: int) -> float:
 
 
 @dataclass(frozen=True)
-class Size:
+class Magnitudes:
     """Magnitudes of the data, from above.
 
     Attributes
@@ -97,24 +97,26 @@ class ScoreError:
     """Of the score itself, where it was rounded once from a compensated sum."""
 
     @classmethod
-    def plain(cls, size: Size, length: float, b: float, b_error: float) -> ScoreError:
+    def plain(cls, size: Magnitudes, length: float, b: float, b_error: float) -> ScoreError:
         """Return the error of x_i·w + b in double precision, with ‖w‖ ≤ length."""
         share = growth(size.longest + 3.0)
         fixed = share * abs(b) + b_error + (size.longest + 3.0) * UNDERFLOW
         return cls(share * length, fixed)
 
     @classmethod
-    def compensated(cls, size: Size, length: float, b: float, b_error: float) -> ScoreError:
+    def compensated(cls, size: Magnitudes, length: float, b: float, b_error: float) -> ScoreError:
         """Return the error of x_i·w + b in compensated sums, rounded once."""
         share = 4.0 * growth(size.longest + 8.0) ** 2
         fixed = share * abs(b) + b_error + (size.longest + 8.0) * UNDERFLOW
         return cls(share * length, fixed, 2.0 * UNIT)
 
-    def reach(self, size: Size, largest: float = 0.0) -> float:
+    def reach(self, size: Magnitudes, largest: float = 0.0) -> float:
         """Return a bound for all examples; `largest` is above every score."""
         return _SAFE * (self.per_norm * size.frobenius + self.fixed + self.once * largest)
 
-    def allowance(self, size: Size, slopes: float, squares: float, scores: float = 0.0) -> float:
+    def allowance(
+        self, size: Magnitudes, slopes: float, squares: float, scores: float = 0.0
+    ) -> float:
         """Return what the errors can add to losses.
 
         `slopes` and √`squares` are the sum and the norm of c_i |ℓ′|, `scores` is the norm of the
@@ -125,7 +127,7 @@ class ScoreError:
         return _SAFE * (steep * each + _SAFE * slopes * self.fixed)
 
 
-def combination_error(size: Size, norm: float, compensated: bool, own: float) -> float:
+def combination_error(size: Magnitudes, norm: float, compensated: bool, own: float) -> float:
     """Return a bound on ‖v − fl(v)‖ for v = Σ a_i x_i with ‖a‖ ≤ norm and ‖fl(v)‖ ≤ own."""
     lost = size.count * math.sqrt(size.width) * UNDERFLOW
     if compensated:

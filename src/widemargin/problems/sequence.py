@@ -13,7 +13,7 @@ from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.chain import ChainProblem, Labels, Matrix, Pointers, Vector
 from widemargin.problems.rounding import (
     ACCURACY,
-    Size,
+    Magnitudes,
     combination_error,
     growth,
     half_square_error,
@@ -181,7 +181,9 @@ class SequenceProblem(ChainProblem):
         most = float(np.diff(duals.pointers).max(initial=0)) + 4.0
         masses = np.bincount(duals.owner, duals.share, self.count) * self.cost * (1.0 + 1e-6)
         rows = 1.5 * np.sqrt(float((masses**2) @ self.lengths)) * (1.0 + 1e-6)
-        size = Size(self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights)
+        size = Magnitudes(
+            self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights
+        )
         off = combination_error(size, rows, False, 0.0)
         off += growth(most) * rows * self.rows.frobenius
         # Transitions: as many additions to one weight as there are, at most.

@@ -17,7 +17,7 @@ from widemargin.problems.margins import Bound
 from widemargin.problems.multinomial_bounds import loss_error
 from widemargin.problems.multinomial_passes import BlockedPasses, Passes, WholePasses
 from widemargin.problems.problem import OnRows
-from widemargin.problems.rounding import Size
+from widemargin.problems.rounding import Magnitudes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -241,7 +241,7 @@ class SoftmaxProblem(OnRows):
         return Passed(b, loss, combination, residual, entropy)
 
     @cached_property
-    def scale(self) -> Size:
+    def scale(self) -> Magnitudes:
         """Magnitudes of the rows, and weights of all classes, for rounding."""
         return replace(super().scale, width=self.rows.weights * self.classes)
 

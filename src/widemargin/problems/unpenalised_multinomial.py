@@ -17,7 +17,7 @@ from widemargin.problems.curvature_bounds import curvature_error, factor_of, spa
 from widemargin.problems.curvature_of_classes import Directions
 from widemargin.problems.multinomial import MultinomialProblem
 from widemargin.problems.multinomial_bounds import loss_error
-from widemargin.problems.rounding import ACCURACY, UNIT, ScoreError, Size, upper_norm
+from widemargin.problems.rounding import ACCURACY, UNIT, Magnitudes, ScoreError, upper_norm
 from widemargin.problems.unpenalised import Curvature, Unpenalised, curvature_of, dense_rows
 
 Vector = NDArray[np.float64]
@@ -140,7 +140,7 @@ class UnpenalisedMultinomialProblem(Unpenalised):
         """Return P, and P with what rounding can hide."""
         at, off = b
         primal = self.total(scores, at)
-        size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
+        size = Magnitudes(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
         return primal, primal + loss_error(size, self.cost, w, at, off, primal)
 
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
@@ -155,7 +155,7 @@ class UnpenalisedMultinomialProblem(Unpenalised):
 
     def _error(self, w: Matrix, scores: Matrix, b: tuple[Vector, float]) -> float:
         """Return the relative error of probabilities at these scores."""
-        size = Size(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
+        size = Magnitudes(self.rows.frobenius, self.rows.longest + 1.0, self.rows.count, w.size)
         length = upper_norm(float(np.square(w).sum(axis=1).max()), w.shape[1])
         reach = ScoreError.plain(size, length, float(np.abs(b[0]).max()), b[1]).reach(size)
         # The logarithm of the sum rounds at the size of the scores.

@@ -25,7 +25,7 @@ from widemargin.selection.folds import Folds
 from widemargin.selection.stopping import (
     LARGEST_C,
     GradientRule,
-    smallest_C,
+    first_C,
     smallest_joint_C,
 )
 
@@ -169,7 +169,7 @@ def _first_C(folds: Folds) -> float:
     if folds.l1_ratio:
         return min(_first_sparse_C(folds, data) for data in sets)
     if folds.rule == "ovr":
-        return min(smallest_C(data, p, folds.loss) for data in sets for p in data.positives)
+        return min(first_C(data, p, folds.loss) for data in sets for p in data.positives)
     return min(smallest_joint_C(data, folds.rule) for data in sets)
 
 

@@ -22,7 +22,7 @@ PATIENCE = 3
 """Consecutive values of C at which the solution before is still good, after which it ends."""
 
 
-def smallest_C(data: TrainingSet, positive: int, loss: Loss) -> float:
+def first_C(data: TrainingSet, positive: int, loss: Loss) -> float:
     """Return the power of two from which an automatic search starts.
 
     Below it, solutions of the smooth losses are the same but for their length; the hinge's is

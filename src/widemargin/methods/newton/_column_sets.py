@@ -9,7 +9,12 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns, column_counts
 from widemargin.data.work import Size
 from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
-from widemargin.methods.newton._elastic_net_model import Minimum, Model, by_columns, by_matrix
+from widemargin.methods.newton._elastic_net_model import (
+    Minimum,
+    QuadraticModel,
+    by_columns,
+    by_matrix,
+)
 
 Vector = NDArray[np.float64]
 
@@ -48,7 +53,7 @@ class ByMatrix(ColumnNewton):
         places = np.argpartition(-order, wanted)[:wanted]
         return np.sort(places[order[places] > 0.0])
 
-    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
+    def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Form the matrix and minimise the model."""
         matrix = model.columns.gram(model.curvature, model.free)
         # The dual variables of a sample prove nothing.
@@ -100,7 +105,7 @@ class ByColumns(ColumnNewton):
         """Count all that violate or have a weight: those outside the working set come next."""
         return int(np.count_nonzero((violations > 0.0) | (state.w != 0.0)))
 
-    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
+    def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Sweep over the columns until the model is minimised, or a new one is worth more."""
         size = model.columns.size
         fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step

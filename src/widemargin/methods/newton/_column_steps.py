@@ -13,7 +13,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns, LastColumns, column_squares
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings, State
-from widemargin.methods.newton._elastic_net_model import Minimum, Model, Penalty
+from widemargin.methods.newton._elastic_net_model import Minimum, Penalty, QuadraticModel
 from widemargin.methods.newton._foreseen import Foreseen
 from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
 from widemargin.problems.certificate import Point
@@ -115,7 +115,7 @@ class ColumnNewton(ABC):
         return None
 
     @abstractmethod
-    def minimise(self, state: ColumnState, model: Model, wanted: float) -> Minimum:
+    def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Minimise a model, about as well as wanted."""
 
     def start(self, problem: Any, warm: Point | None, settings: Settings) -> ColumnState:
@@ -300,7 +300,7 @@ class ColumnNewton(ABC):
         problem = state.problem
         old = state.w[columns.places]
         rest = state.alpha * problem.y
-        model = Model(columns, old, inside, state.curvature, rest, problem.free_intercept)
+        model = QuadraticModel(columns, old, inside, state.curvature, rest, problem.free_intercept)
         z, move, passes, left = self.minimise(state, model, wanted)
         share = self._size(columns).values / max(1, problem.rows.size.values)
         state.passes += (passes + 2.0) * share

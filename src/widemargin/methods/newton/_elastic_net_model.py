@@ -67,7 +67,7 @@ class Minimum(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class QuadraticModel:
     """What the losses are replaced by near the weights w of some columns.
 
     `gradient` is g, `curvature` h, `rest` the products y_i α_i, with `free` for an intercept that
@@ -92,7 +92,7 @@ class Model:
         return float(self.rest.sum()) if self.free else 0.0
 
 
-def by_matrix(model: Model, penalty: Penalty, wanted: float, matrix: Matrix) -> Minimum:
+def by_matrix(model: QuadraticModel, penalty: Penalty, wanted: float, matrix: Matrix) -> Minimum:
     """Minimise a model whose matrix is known.
 
     Coordinate descent finds out which weights are zero and what signs the others have; a step of
@@ -177,7 +177,7 @@ def _kept_signs(z: Vector, step: Vector) -> list[Vector]:
     return options
 
 
-def by_columns(model: Model, penalty: Penalty, wanted: float, budget: float) -> Minimum:
+def by_columns(model: QuadraticModel, penalty: Penalty, wanted: float, budget: float) -> Minimum:
     """Minimise a model by sweeps over its columns.
 
     Sweeps find out which weights are zero and what signs the others have. Once one has changed
@@ -210,7 +210,7 @@ def by_columns(model: Model, penalty: Penalty, wanted: float, budget: float) -> 
 class _ColumnDescent:
     """Weights of a model's columns and what is left of the duals, as sweeps change them."""
 
-    def __init__(self, model: Model, penalty: Penalty) -> None:
+    def __init__(self, model: QuadraticModel, penalty: Penalty) -> None:
         self.model, self.penalty, self.columns = model, penalty, model.columns
         shares, diagonal = self.columns.sums(model.curvature)
         self.shares = shares if model.free else np.zeros_like(shares)

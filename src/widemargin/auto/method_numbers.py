@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class MethodNumbers:
     """Sizes, shares and counts at which the methods change what they do.
 
     Attributes
