@@ -88,6 +88,9 @@ class Machine(MethodNumbers):
     least_sweeps, stiff_sweeps, stiff_exponent : float
         Sweeps of coordinate descent for four digits on a shape of stiffness κ are about
         least + stiff κ^exponent (median over generated shapes, see benchmarks/atlas).
+    tube_sweeps : float
+        How many times as many sweeps the plain loss of a tube takes (median of 27 generated shapes:
+        2.8, in the middle half of them 1.9 to 11).
     block_sweeps : float
         How many times as many sweeps block descent takes (mean of 52 recorded runs).
     pair_passes, pair_steps, pair_steps_per_digit : float
@@ -209,6 +212,7 @@ class Machine(MethodNumbers):
     least_sweeps: float = 4.0
     stiff_sweeps: float = 12.0
     stiff_exponent: float = 0.6
+    tube_sweeps: float = 2.8
     block_sweeps: float = 3.0
     pair_passes: float = 4.0
     pair_steps: float = 0.5

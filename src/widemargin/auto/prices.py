@@ -155,7 +155,7 @@ def _quasi_newton_steps(size: Size, mean: float) -> float:
     return least * condition ** (0.5 * power) * (1.0 + mean) ** growth
 
 
-def _sorting(shape: BinaryShape) -> bool:
+def sorting(shape: BinaryShape) -> bool:
     """Whether weights are free to sort the rows to the pieces of a loss in many ways."""
     return shape.pieces and shape.size.rows <= MACHINE.sorting_rows * shape.size.weights
 
@@ -178,7 +178,7 @@ def _gradient_steps(shape: BinaryShape) -> float:
 def _newton_steps(shape: BinaryShape) -> float:
     """Return the number of steps; many where weights are free to sort the rows in many ways."""
     rows, weights = shape.size.rows, shape.size.weights
-    per_digit = MACHINE.newton_sorting_steps if _sorting(shape) else MACHINE.newton_stiff_steps
+    per_digit = MACHINE.newton_sorting_steps if sorting(shape) else MACHINE.newton_stiff_steps
     steps = MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
     steps *= 1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0)
     steep = max(shape.stiffness * max(1.0, rows / max(1, weights)), 1e-16)
