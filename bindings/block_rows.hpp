@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "blocks.hpp"
@@ -117,15 +118,14 @@ class BlockRows {
     });
     tree.total(out, length);
   }
-  // The same of vectors over the weights. Where there are many weights, threads add up the vectors
-  // of a group of blocks in stretches, each of them all vectors: nobody waits for the last sums.
+  // The same of vectors over the weights.
   template <class Add>
   void vector_sum(std::int64_t first, std::int64_t last, double* out, const Add& add) {
-    if (weights() <= stretch_ || last - first < 2 || pool_.threads() < 2) {
+    if (weights() <= GroupedSums<AddAll>::stretch) {
       summed(first, last, buffers_, AddAll{weights()}, out, weights(), add);
       return;
     }
-    GroupedSums<AddAll> sums(pool_, buffers_, AddAll{weights()}, weights(), stretch_);
+    GroupedSums<AddAll> sums(pool_, buffers_, AddAll{weights()}, weights());
     const std::int64_t group = sums.group(pool_.threads(), weights());
     for (std::int64_t from = first; from < last; from += group) {
       const std::int64_t to = std::min(from + group, last);
@@ -159,6 +159,27 @@ class BlockRows {
         },
         rows_.view);
   }
+  // Writes sum_i h_i s_i x_i with s_i = x_i . direction + shift, and returns sum_i h_i s_i. Keeps
+  // the x_i . direction of all rows, unless `scores` is null.
+  struct Curved {
+    const double *curvature, *direction;
+    double shift;
+  };
+  double curved(std::int64_t first, std::int64_t last, const Curved& given, double* sum,
+                double* scores) {
+    // By the first row of a block: those without rows share theirs, and have none.
+    std::vector<double> shares(static_cast<std::size_t>(last - first), 0.0);
+    vector_sum(first, last, sum,
+               [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
+                 const double* own = given.curvature + begin;
+                 if (scores == nullptr && !any(own, rows.count)) return;
+                 part = buffers_.zeros();
+                 shares[block_at(begin) - static_cast<std::size_t>(first)] =
+                     curvature_product(rows, own, given.direction, given.shift, part.data(), 0,
+                                       rows.count, scores ? scores + begin : nullptr);
+               });
+    return shares.empty() ? 0.0 : tree_sum(shares, std::plus<double>());
+  }
   // The number of the last block that begins there.
   std::size_t block_at(std::int64_t begin) const {
     return static_cast<std::size_t>(std::upper_bound(cuts_.begin(), cuts_.end() - 1, begin) -
@@ -168,8 +189,6 @@ class BlockRows {
   Pool& pool() { return pool_; }
 
  private:
-  static constexpr std::int64_t stretch_ = std::int64_t{1} << 13;
-
   RowsHandle rows_;
   Pool& pool_;
   Buffers buffers_;

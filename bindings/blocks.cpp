@@ -170,19 +170,8 @@ void register_curvature(nb::class_<BlockRows>& blocks) {
             if (scores) require_length(*scores, self.count(), "scores");
             double* score_data = scores ? scores->data() : nullptr;
             nb::gil_scoped_release release;
-            // By the first row of a block: empty blocks share theirs, and have none.
-            std::vector<double> shares(static_cast<std::size_t>(last - first), 0.0);
-            self.vector_sum(first, last, sum.data(),
-                            [&](const auto& rows, std::int64_t begin, std::vector<double>& part) {
-                              const double* own = curvature.data() + begin;
-                              if (score_data == nullptr && !any(own, rows.count)) return;
-                              part = self.buffers().zeros();
-                              shares[self.block_at(begin) - static_cast<std::size_t>(first)] =
-                                  curvature_product(rows, own, direction.data(), shift, part.data(),
-                                                    0, rows.count,
-                                                    score_data ? score_data + begin : nullptr);
-                            });
-            return shares.empty() ? 0.0 : tree_sum(shares, std::plus<double>());
+            return self.curved(first, last, {curvature.data(), direction.data(), shift}, sum.data(),
+                               score_data);
           },
           nb::arg("first"), nb::arg("last"), nb::arg("curvature"), nb::arg("direction"),
           nb::arg("shift"), nb::arg("sum").noconvert(), nb::arg("scores").noconvert() = nb::none())

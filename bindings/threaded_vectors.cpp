@@ -113,6 +113,23 @@ void register_sums(nb::module_& m) {
 
 void register_vectors(nb::module_& m) {
   m.def(
+      "plus",
+      [](Pool& pool, Vector left, Vector right, double factor, MutableVector out,
+         std::int64_t chunk) {
+        const std::int64_t count = length_of(left);
+        require_length(right, count, "right");
+        require_length(out, count, "out");
+        require_chunk(chunk);
+        nb::gil_scoped_release release;
+        each_chunk(pool, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            out.data()[i] = left.data()[i] + factor * right.data()[i];
+          }
+        });
+      },
+      nb::arg("pool"), nb::arg("left"), nb::arg("right"), nb::arg("factor"),
+      nb::arg("out").noconvert(), nb::arg("chunk"));
+  m.def(
       "scale",
       [](Pool& pool, Vector numbers, double factor, MutableVector out, std::int64_t chunk) {
         const std::int64_t count = length_of(numbers);

@@ -24,6 +24,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import scipy.sparse as sp
 from rich.console import Console
 from rich.table import Table
 
@@ -34,9 +35,19 @@ from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.instruction_sets import core
 from widemargin.linalg import cholesky, diagonal_gradients
+from widemargin.methods.newton import _system
 from widemargin.problems import support, threaded
 
-COMPILED = (block_work, blocks, cholesky, diagonal_gradients, memory_rows, support, threaded)
+COMPILED = (
+    block_work,
+    blocks,
+    cholesky,
+    diagonal_gradients,
+    memory_rows,
+    support,
+    threaded,
+    _system,
+)
 """Modules that call compiled code which shares out work."""
 
 OF_VECTORS = (
@@ -44,10 +55,12 @@ OF_VECTORS = (
     "count_between",
     "count_nonzero",
     "dot",
+    "eliminate_intercept",
     "gather",
     "multiply",
     "nonzero_places",
     "place_at_bounds",
+    "plus",
     "positive_members",
     "project_box_equality",
     "scale",
@@ -56,6 +69,9 @@ OF_VECTORS = (
 )
 OF_MATRICES = ("factorise", "solve_factorised", "symmetrise_by_threads")
 """Compiled functions that share out work on vectors over the examples, and on square matrices."""
+
+GRAM = lambda *_: True  # noqa: E731
+"""Whether the matrix of sparse rows is shared out: that of a single block line by line."""
 
 TILE = 128
 """Lines of a matrix that are one thread's work."""
@@ -103,7 +119,8 @@ def bare_gain(X: Any, threads: int) -> float:
 class HandedOut:
     """Adds up the CPU seconds of the calls that share work out among threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
         self.seconds, self._depth = 0.0, 0
 
     def timed(self, call: Any, shares: Any) -> Any:
@@ -166,12 +183,17 @@ class _Timed:
         self._inner, self._clock, self._shares = inner, clock, shares
 
     def __getattr__(self, name: str) -> Any:
-        return self._clock.timed(getattr(self._inner, name), self._shares)
+        call, shares = getattr(self._inner, name), self._shares
+
+        def plain(*given: Any) -> Any:
+            return call(*(x._inner if isinstance(x, _Timed) else x for x in given))
+
+        return self._clock.timed(plain, GRAM if name == "gram" and self._clock.sparse else shares)
 
 
 def handed_out(make: Any, X: Any, y: Any) -> float:
     """Return the share of a fit's CPU seconds with one thread that is work for threads."""
-    clock = HandedOut()
+    clock = HandedOut(sp.issparse(X))
     with contextlib.ExitStack() as replaced:
         for patch in clock.patches():
             replaced.enter_context(patch)

@@ -35,18 +35,31 @@ class Buffers {
     return std::vector<double>(length_);
   }
   std::vector<double> zeros() {
+    {
+      const std::scoped_lock lock(lock_);
+      if (!zeros_.empty()) {
+        std::vector<double> buffer = std::move(zeros_.back());
+        zeros_.pop_back();
+        return buffer;
+      }
+    }
     std::vector<double> buffer = any();
     std::fill(buffer.begin(), buffer.end(), 0.0);
     return buffer;
   }
   void give_back(std::vector<double> buffer) {
     const std::scoped_lock lock(lock_);
-    if (free_.size() < kept_) free_.push_back(std::move(buffer));
+    if (free_.size() + zeros_.size() < kept_) free_.push_back(std::move(buffer));
+  }
+  // One that has nothing but zeros in it.
+  void give_back_zeros(std::vector<double> buffer) {
+    const std::scoped_lock lock(lock_);
+    if (free_.size() + zeros_.size() < kept_) zeros_.push_back(std::move(buffer));
   }
 
  private:
   std::size_t length_, kept_;
-  std::vector<std::vector<double>> free_;
+  std::vector<std::vector<double>> free_, zeros_;
   std::mutex lock_;
 };
 
@@ -112,12 +125,15 @@ class SumTree {
 };
 
 // The same for vectors of many numbers: those of a group of values are all kept, and each thread
-// adds up stretches of all of them. The order is that of the tree.
+// adds up stretches of all of them, which then are in its cache. The order is that of the tree.
 template <class Merge>
 class GroupedSums {
  public:
-  GroupedSums(Pool& pool, Buffers& buffers, Merge merge, std::int64_t length, std::int64_t stretch)
-      : pool_(pool), buffers_(buffers), merge_(merge), length_(length), stretch_(stretch) {}
+  GroupedSums(Pool& pool, Buffers& buffers, Merge merge, std::int64_t length)
+      : pool_(pool), buffers_(buffers), merge_(merge), length_(length) {}
+
+  // Numbers of a stretch, and fewest that are worth it.
+  static constexpr std::int64_t stretch = std::int64_t{1} << 13;
 
   // How many values are kept, a power of two: 32 MB of them, and enough for all threads.
   static std::int64_t group(int threads, std::int64_t length) {
@@ -127,42 +143,39 @@ class GroupedSums {
   }
   // Adds the next values, as many as `group` but for the last ones; an empty one is nothing to add.
   void add(std::vector<std::vector<double>> parts) {
-    groups_.push_back(summed(std::move(parts)));
+    groups_.push_back(std::move(parts));
     levels_.push_back(0);
     while (levels_.size() > 1 && levels_[levels_.size() - 2] == levels_.back()) join_last();
   }
+  // Writes the sum of all; zeros if there was nothing.
   void total(double* out) {
     while (levels_.size() > 1) join_last();
-    if (groups_.empty() || groups_[0].empty()) {
-      std::fill(out, out + length_, 0.0);
-      return;
-    }
-    each_stretch([&](std::int64_t begin, std::int64_t end) {
-      std::copy(groups_[0].data() + begin, groups_[0].data() + end, out + begin);
-    });
-    buffers_.give_back(std::move(groups_[0]));
+    if (groups_.empty()) groups_.emplace_back(1);
+    summed(std::move(groups_[0]), out);
   }
 
  private:
-  static constexpr std::int64_t kept_ = std::int64_t{1} << 22;
+  static constexpr std::int64_t kept_ = std::int64_t{1} << 22, step_ = 1024;
 
-  template <class Work>
-  void each_stretch(const Work& work) {
-    pool_.run((length_ + stretch_ - 1) / stretch_,
-              [&](std::int64_t k) { work(k * stretch_, std::min(length_, (k + 1) * stretch_)); });
-  }
   void join_last() {
-    std::vector<std::vector<double>> pair;
-    pair.push_back(std::move(groups_[groups_.size() - 2]));
-    pair.push_back(std::move(groups_.back()));
+    std::vector<std::vector<double>> pair(2);
+    for (std::size_t k = 0; k < 2; ++k) {
+      std::vector<std::vector<double>>& parts = groups_[groups_.size() - 2 + k];
+      const bool any =
+          std::any_of(parts.begin(), parts.end(), [](const auto& part) { return !part.empty(); });
+      if (!any) continue;
+      pair[k] = buffers_.any();
+      summed(std::move(parts), pair[k].data());
+    }
     groups_.pop_back();
     levels_.pop_back();
-    groups_.back() = summed(std::move(pair));
+    groups_.back() = std::move(pair);
     ++levels_.back();
   }
-  std::vector<double> summed(std::vector<std::vector<double>> parts) {
-    // Who is added to whom: neighbours first, then those of two, four, ... values.
-    std::vector<std::pair<std::size_t, std::size_t>> steps;
+  // Who is added to whom: neighbours first, then those of two, four, ... values. Returns whose
+  // place the sum takes.
+  static std::size_t plan(const std::vector<std::vector<double>>& parts,
+                          std::vector<std::pair<std::size_t, std::size_t>>& steps) {
     std::vector<std::size_t> places(parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k) places[k] = k;
     for (std::size_t width = 1; width < parts.size(); width *= 2) {
@@ -175,23 +188,39 @@ class GroupedSums {
         }
       }
     }
-    if (!steps.empty()) {
-      each_stretch([&](std::int64_t begin, std::int64_t end) {
+    return places[0];
+  }
+  // Writes the sum, and makes zeros of the values.
+  void summed(std::vector<std::vector<double>> parts, double* out) {
+    std::vector<std::pair<std::size_t, std::size_t>> steps;
+    const std::size_t sum = plan(parts, steps);
+    pool_.run((length_ + stretch - 1) / stretch, [&](std::int64_t k) {
+      const std::int64_t last = std::min(length_, (k + 1) * stretch);
+      for (std::int64_t begin = k * stretch; begin < last; begin += step_) {
+        const std::int64_t end = std::min(begin + step_, last);
+        if (parts[sum].empty()) {
+          std::fill(out + begin, out + end, 0.0);
+          continue;
+        }
         for (const auto& [left, right] : steps) {
           merge_(parts[left].data(), parts[right].data(), begin, end);
         }
-      });
+        std::copy(parts[sum].data() + begin, parts[sum].data() + end, out + begin);
+        for (std::vector<double>& part : parts) {
+          if (!part.empty()) std::fill(part.data() + begin, part.data() + end, 0.0);
+        }
+      }
+    });
+    for (std::vector<double>& part : parts) {
+      if (!part.empty()) buffers_.give_back_zeros(std::move(part));
     }
-    std::vector<double> sum = std::move(parts[places[0]]);
-    for (const auto& step : steps) buffers_.give_back(std::move(parts[step.second]));
-    return sum;
   }
 
   Pool& pool_;
   Buffers& buffers_;
   Merge merge_;
-  std::int64_t length_, stretch_;
-  std::vector<std::vector<double>> groups_;
+  std::int64_t length_;
+  std::vector<std::vector<std::vector<double>>> groups_;  // values of each that are not summed yet
   std::vector<int> levels_;
 };
 

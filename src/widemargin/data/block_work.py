@@ -146,6 +146,14 @@ class Threads:
         """Write a multiple of a vector."""
         core.scale(self.pool, numbers, factor, out, CHUNK)
 
+    def plus(
+        self, left: NDArray[np.float64], right: NDArray[np.float64], factor: float
+    ) -> NDArray[np.float64]:
+        """Return left + factor · right."""
+        out = np.empty_like(left)
+        core.plus(self.pool, left, right, factor, out, CHUNK)
+        return out
+
     def multiply(
         self,
         left: NDArray[np.float64],

@@ -229,32 +229,19 @@ class LocalBlocks:
         self.threads.each(len(own), copy, checkpoint)
         return replace(self, cuts=cuts, load=copies.__getitem__, in_memory=True, pick=None)
 
-    def glance(self, subset: Places) -> LocalBlocks:
-        """Return what `take` does, for one pass: rows in memory are not copied."""
-        if self.source is None or subset.size > self.cuts[:2][-1]:
-            return self.take(subset)
-        X, constant, places = self.source
-        places = subset if places is None else places[subset]
-        return self._taken(X, constant, places, None)
-
-    def _taken(self, X: Any, constant: float, places: Places, cuts: Places | None) -> LocalBlocks:
-        """View rows of what the blocks were cut from."""
-        view = self._whole.take(places)
-        cuts = few_cuts(view) if cuts is None else cuts
-        taken = self._viewed(view, cuts, self.threads, (X, constant, places))
-        return replace(taken, whole=self._whole)
-
     def _of_source(self, subset: Places) -> LocalBlocks:
-        """Take rows that are in memory; no more of them than a block has are copied."""
+        """View rows that are in memory."""
         assert self.source is not None
         X, constant, places = self.source
         places = subset if places is None else places[subset]
+        view = self._whole.take(places)
         if subset.size <= self.cuts[:2][-1]:
-            copy = X[places] if places.size else sliced(X, 0, 0)
-            return self.of_few([copy], constant, self.threads)
-        edges = np.searchsorted(subset, self.cuts)
-        cuts = np.append(0, edges[1:][np.diff(edges) > 0])
-        return self._taken(X, constant, places, cuts)
+            cuts = few_cuts(view)  # sums of many small ones would cost more
+        else:
+            edges = np.searchsorted(subset, self.cuts)
+            cuts = np.append(0, edges[1:][np.diff(edges) > 0])
+        taken = self._viewed(view, cuts, self.threads, (X, constant, places))
+        return replace(taken, whole=self._whole)
 
     def _few(
         self,

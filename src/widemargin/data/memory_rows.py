@@ -50,10 +50,6 @@ class MemoryRows(BlockedRows):
         compiled: core.BlockRows = self.blocks.compiled
         return compiled
 
-    def glance(self, subset: NDArray[np.int64]) -> BlockedRows:
-        """View some of the rows for one pass: a copy would cost more."""
-        return self._taken(subset, self.blocks.glance(subset))
-
     @property
     def norms(self) -> Vector:
         """Squared Euclidean norm of each row, with the constant feature if there is one."""
@@ -142,6 +138,32 @@ class MemoryRows(BlockedRows):
             self.checkpoint()
         total, share = tree.total() or (np.zeros(self.weights), 0.0)  # without rows
         return total, float(share)
+
+    @property
+    def in_one_stretch(self) -> bool:
+        """Whether a product with the curvature is one compiled call."""
+        return self.size.product(2.0) <= self.threads.count * MACHINE.call
+
+    def gradient_steps(
+        self,
+        curvature: Vector,
+        slopes: Vector | None,
+        vectors: core.DiagonalGradients,
+        accuracy: tuple[float, float, float, float],
+        most: int,
+    ) -> tuple[int, bool]:
+        """Make steps of conjugate gradients, as many as one compiled call should.
+
+        See `widemargin.linalg.diagonal_gradients`. The slopes move by the scores of what is moved.
+        """
+        work = self.size.product(2.0)
+        scores = None if slopes is None else np.empty(self.count)
+        most = min(most, 1 + int(self.threads.count * MACHINE.call / max(1.0, work)))
+        made, unsolved = vectors.advance(self._compiled, curvature, scores, slopes, accuracy, most)
+        for _ in range(made):
+            self.meter.add(work)  # as wherever the blocks are
+        self.checkpoint()
+        return made, unsolved
 
     def curvature_diagonal(self, curvature: Vector) -> Vector:
         """Return Σ h_i x_ij² for every feature j."""

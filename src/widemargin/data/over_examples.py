@@ -55,6 +55,14 @@ class OverExamples:
         self.threads.scaled(numbers.reshape(-1), factor, out.reshape(-1))
         return out
 
+    def plus(self, left: Vector, right: Vector, factor: float = 1.0) -> Vector:
+        """Return left + factor · right, of vectors over the examples or the weights."""
+        if self.threads is not None:
+            return self.threads.plus(left, right, factor)  # type: ignore[no-any-return]
+        if factor == 1.0:
+            return left + right
+        return left - right if factor == -1.0 else left + factor * right
+
     def add_scaled(self, total: Vector, numbers: Vector, factor: float) -> None:
         """Add a multiple of an array to another one, in place."""
         if self.threads is None:

@@ -114,6 +114,11 @@ class NewtonAccuracy:
         """Judge a solution."""
         return self.judge(np.abs(inner(x, self.right)), inner(r, r), now, start)
 
+    @property
+    def limits(self) -> tuple[float, float, float, float]:
+        """What `judge` compares with, for compiled code."""
+        return float(self.accuracy), float(self.far), _FAR_ENOUGH, _LOST
+
     def judge(self, promised: Any, squares: Any, now: Any, start: Any) -> Any:
         """Judge by |x · right|, r · r, and r·M⁻¹r now and at the start."""
         loose = now <= _FAR_ENOUGH * np.maximum(promised, start)

@@ -27,6 +27,8 @@ def diagonal_gradients(
     most_steps: int,
     moved: Callable[[float], None],
     threads: Threads,
+    compiled: Callable[..., tuple[int, bool]] | None = None,
+    extra: int = 0,
 ) -> tuple[Vector, Vector, int]:
     """Solve A x = right from x = 0; return x, its residual and the number of products.
 
@@ -45,6 +47,12 @@ def diagonal_gradients(
     moved : callable
         Called after each product with the multiple of its direction that x has moved by.
     threads : Threads
+    compiled : callable, optional
+        Makes some steps, products included, in one compiled call: of the vectors, the numbers that
+        `enough` compares with, and the number of steps at most. Returns how many it made, and
+        whether more are wanted.
+    extra : int
+        Zeros to append to x and to its residual.
 
     Examples
     --------
@@ -61,13 +69,19 @@ def diagonal_gradients(
     (array([1., 2.]), 2)
     """
     right = enough.right
-    x, r, direction = (np.empty_like(right) for _ in range(3))
+    count = right.size
+    x_and_more, r_and_more = (np.empty(count + extra) for _ in range(2))
+    x_and_more[count:] = r_and_more[count:] = 0.0
+    x, r, direction = x_and_more[:count], r_and_more[:count], np.empty(count)
     vectors = core.DiagonalGradients(
         right, 1.0 / diagonal, mean, x, r, direction, threads.pool, CHUNK
     )
     start = rz = vectors.start()
     steps, unsolved = 0, rz > 0.0
-    while unsolved and steps < most_steps:
+    while compiled is not None and unsolved and steps < most_steps:
+        made, unsolved = compiled(vectors, enough.limits, most_steps - steps)
+        steps += made
+    while compiled is None and unsolved and steps < most_steps:
         steps += 1
         image, share = product(direction)
         bend = vectors.bend(image, share)
@@ -81,4 +95,4 @@ def diagonal_gradients(
         if unsolved:
             vectors.turn(fresh / rz)
         rz = fresh
-    return x, r, steps
+    return x_and_more, r_and_more, steps

@@ -8,12 +8,15 @@ line search would take.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.blocked_rows import BlockedRows
+from widemargin.data.memory_rows import MemoryRows
 from widemargin.data.rows import Rows
 from widemargin.methods.newton._samples import SAMPLE_GROWTH
 from widemargin.problems.binary import BinaryProblem
@@ -92,6 +95,13 @@ class GradientProducts:
             return rows.curvature_product(curvature, direction, shift)
         image, share, self._scores = rows.curvature_product_and_scores(curvature, direction, shift)
         return image, share
+
+    @property
+    def compiled(self) -> Callable[..., tuple[int, bool]] | None:
+        """Steps of conjugate gradients with these products, where compiled code can make them."""
+        if not isinstance(self.rows, MemoryRows) or not self.rows.in_one_stretch:
+            return None
+        return partial(self.rows.gradient_steps, self._curvature, self.slopes)
 
     def combine_change(self, fresh: Vector, old: Vector, signs: Vector) -> Vector:
         """Return Σ (fresh_i − old_i) signs_i x_i over the rows that were copied."""

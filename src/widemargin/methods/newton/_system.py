@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data import work
-from widemargin.data.block_work import Threads
+from widemargin.data.block_work import CHUNK, Threads
+from widemargin.instruction_sets import core
 from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
 from widemargin.linalg.diagonal_gradients import diagonal_gradients
@@ -104,7 +105,10 @@ class NewtonSystem:
             Solve until ½‖residual‖² is at most this.
         """
         free = problem.free_intercept
-        right = -np.append(gradient, gradient_b) if free else -gradient
+        right = np.empty(gradient.size + int(free))
+        np.negative(gradient, out=right[: gradient.size])
+        if free:
+            right[-1] = -gradient_b
         solution = self._with_diagonal(problem, curvature, right, accuracy)
         if solution is None:
             solution = self._with_factor(problem, curvature, right, accuracy, level)
@@ -300,25 +304,32 @@ def _by_diagonal(
     of a step keeps its constraint. What is left is I + Σ h_i (x_i − m)(x_i − m)ᵀ, with the mean m
     under the weights h. core/sweeps/newton_products.hpp has the same.
     """
-    diagonal = 1.0 + products.diagonal
-    mean = np.zeros(0)
-    if problem.free_intercept:
+    free, threads = problem.free_intercept, problem.rows.threads or Threads()
+    first, total, weights = np.zeros(0), 0.0, problem.rows.weights
+    if free:
         # Where no example has curvature the intercept has none either.
-        total = products.total
+        first, total = products.first, products.total
         total += LIFT * (1.0 + total)
-        mean = products.first / total
-        # Rounding may leave less than the penalty of the difference of two large sums.
-        diagonal = np.maximum(diagonal - total * mean**2, 1.0)
-
-    reduced = right[:-1] - right[-1] * mean if problem.free_intercept else right
-    enough, threads = NewtonAccuracy(reduced, accuracy, _FAR), problem.rows.threads or Threads()
-    w, residual, steps = diagonal_gradients(
-        products.product, mean, diagonal, enough, most, products.moved, threads
+    found, right_b = np.empty((3, weights)), float(right[-1])
+    core.eliminate_intercept(
+        threads.pool, products.diagonal, first, right[:weights], (total, right_b), found, CHUNK
+    )
+    diagonal, mean, reduced = found
+    solution, residual, steps = diagonal_gradients(
+        products.product,
+        mean if free else first,
+        diagonal,
+        NewtonAccuracy(reduced, accuracy, _FAR),
+        most,
+        products.moved,
+        threads,
+        products.compiled,
+        int(free),
     )
     _count_gradients(problem, steps)
-    if not problem.free_intercept:
-        return w, residual, steps
-    return np.append(w, right[-1] / total - mean @ w), np.append(residual, 0.0), steps
+    if free:
+        solution[-1] = right_b / total - mean @ solution[:-1]
+    return solution, residual, steps
 
 
 def _product(problem: BinaryProblem, products: GradientProducts, direction: Vector) -> Vector:

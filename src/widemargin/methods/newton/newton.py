@@ -168,7 +168,8 @@ class Newton:
         if state.on_all:
             state.alpha = None  # a step that is broken off needs it no more: the scores give it
         alpha, curvature = loss.terms(y, cost, state.scores, state.b)
-        gradient = state.w - state.system.combine(problem, curvature, "combine", alpha, y)
+        image = state.system.combine(problem, curvature, "combine", alpha, y)
+        gradient = problem.rows.plus(state.w, image, -1.0)
         gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
         state.active = problem.rows.nonzeros(curvature)
         # Vectors over the examples take most of the memory: each is freed as early as possible, and
@@ -209,12 +210,12 @@ class Newton:
         # state is whole again.
         loss.linearised_move(line, step)
         alpha = slopes
-        state.w = state.w + step * direction
+        state.w = problem.rows.plus(state.w, direction, step)
         state.b += step * direction_b
         problem.rows.remember(state.w, state.scores)
         primal = state.primal = problem.primal(state.w, state.b, state.scores)
         if state.on_all:
-            image = state.w + (1.0 - step) * direction
+            image = problem.rows.plus(state.w, direction, 1.0 - step)
             if state.system.residual is not None:
                 image += state.system.residual[: image.size]
             state.alpha = loss.clip(alpha, cost)

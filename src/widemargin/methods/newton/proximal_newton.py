@@ -132,10 +132,10 @@ class ProximalNewton:
         problem.corner.proximal_curvature(state.h, alpha, curvature)
         before = state.alpha if state.combined is None else state.combined
         change = state.system.combine(problem, curvature, "combine_change", alpha, before, y)
-        state.combination = state.combination + change
+        state.combination = rows.plus(state.combination, change)
         state.alpha, state.combined = alpha, None
         del before
-        gradient = state.w - state.combination
+        gradient = rows.plus(state.w, state.combination, -1.0)
         gradient_b = -problem.residual(alpha) if problem.free_intercept else 0.0
 
         # 2) direction and exact line search
@@ -171,30 +171,31 @@ class ProximalNewton:
         problem.corner.proximal_move(
             state.center, state.h, state.scores, state.b, slopes, direction_b, step
         )
-        state.w = state.w + step * direction
+        state.w = rows.plus(state.w, direction, step)
         state.b += step * direction_b
         state.alpha = slopes
-        self._recentre(
-            state, -0.5 * at_zero, self._move_image(state, alpha, (1.0 - step) * direction)
-        )
+        rest = rows.scaled(direction, 1.0 - step)
+        self._recentre(state, -0.5 * at_zero, self._move_image(state, alpha, rest))
 
     def _move_image(self, state: ProximalNewtonState, old: Vector, rest: Vector) -> Vector:
-        """Return w − w(α) after α has moved, `rest` being what is left of the direction.
+        """Return ±(w − w(α)) after α has moved, `rest` being what is left of the direction.
 
         To know what was clipped takes a pass over the data. In blocks it waits for the next step's
         own one, unless the gap may be as small as what is asked for.
         """
         problem, system = state.problem, state.system
         if problem.rows.blocked and not system.has_copies:
-            guess = -rest if system.residual is None else -(rest + system.residual[: rest.size])
+            guess = rest  # but for its sign, which does not matter
+            if system.residual is not None:
+                guess = problem.rows.plus(rest, system.residual[: rest.size])
             gap = problem.corner.mismatch(state.scores, state.b, state.alpha)
             gap += 0.5 * float(guess @ guess)
             if problem.relative(gap, state.primal) > state.settings.tol:
                 state.combined = old
                 return guess
         change = system.combine_change(problem, state.alpha, old, problem.y)
-        state.combination = state.combination + change
-        return state.w - state.combination
+        state.combination = problem.rows.plus(state.combination, change)
+        return problem.rows.plus(state.w, state.combination, -1.0)
 
     def _small_steps(self, state: ProximalNewtonState) -> bool:
         """Take small steps until they are worth one in Python; return False if none was taken."""
