@@ -244,6 +244,10 @@ class Threads:
             other.result()
 
 
+ALONE = Threads()
+"""The calling thread, for rows that have no others."""
+
+
 class Work:
     """A task on blocks, block by block, by any thread and in any order.
 

@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from widemargin.auto.registry import choice_of
-from widemargin.data.block_work import Threads
+from widemargin.data.block_work import ALONE, Threads
 from widemargin.data.coefficient_bounds import bounds_of, check_bounded, has_bounds
 from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
@@ -286,7 +286,7 @@ def check_data(data: TrainingSet, rule: str, l1_ratio: float) -> None:
 
 def _threads(data: TrainingSet) -> Threads:
     """Return threads for vectors over the examples."""
-    return data.rows.threads or Threads()
+    return data.rows.threads or ALONE
 
 
 def _support(data: TrainingSet, dual: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.block_work import CHUNK, Threads
+from widemargin.data.block_work import ALONE, CHUNK, Threads
 from widemargin.instruction_sets import core
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
@@ -100,7 +100,7 @@ def _as_few_as_weights(problem: BinaryProblem, alpha: Vector) -> bool:
 
 
 def _threads(problem: BinaryProblem) -> Threads:
-    return problem.rows.threads or Threads()
+    return problem.rows.threads or ALONE
 
 
 def _at_bounds(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.block_work import Threads
+from widemargin.data.block_work import ALONE
 from widemargin.problems.binary import BinaryProblem
 
 Vector = NDArray[np.float64]
@@ -36,7 +36,7 @@ class CurvedRows:
         if before is not None and before.problem.rows is not problem.rows:
             before = None
         members = np.empty(curvature.size, dtype=bool)
-        came, went = (problem.rows.threads or Threads()).positive_members(
+        came, went = (problem.rows.threads or ALONE).positive_members(
             curvature, members, None if before is None else before.members
         )
         return cls(problem, members, before, came, went)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data import work
-from widemargin.data.block_work import CHUNK, Threads
+from widemargin.data.block_work import ALONE, CHUNK
 from widemargin.instruction_sets import core
 from widemargin.linalg.cholesky import LIFT, Factor, cholesky
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
@@ -304,7 +304,7 @@ def _by_diagonal(
     of a step keeps its constraint. What is left is I + Σ h_i (x_i − m)(x_i − m)ᵀ, with the mean m
     under the weights h. core/sweeps/newton_products.hpp has the same.
     """
-    free, threads = problem.free_intercept, problem.rows.threads or Threads()
+    free, threads = problem.free_intercept, problem.rows.threads or ALONE
     first, total, weights = np.zeros(0), 0.0, problem.rows.weights
     if free:
         # Where no example has curvature the intercept has none either.
