@@ -94,6 +94,14 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_WEIGHT_OF_CONE": "the weight of one constraint on the central path",
         "_MARGINS": "a first price, in margins",
     },
+    "methods/newton/_metric.py": {
+        "_FEW": "steps that tell a rate, and that any factor leaves",
+        "_LEAST_GAP": "rounding",
+    },
+    "methods/newton/_opening.py": {
+        "_PROBED": "the share of the examples that a probe may cost",
+        "_FEWEST_PROBED": "examples that a share of them can be estimated from",
+    },
     "methods/newton/_samples.py": {"SAMPLE_GROWTH": "a ratio", "SAMPLE_ERROR": "multiples of d/m"},
     "methods/newton/_system.py": {
         "_CUT": "a share of the gap that is left, by which a dear direction was worth its price",
@@ -145,7 +153,6 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_LAST_DIGITS": "unit roundoffs",
     },
     "methods/newton/newton.py": {
-        "_PROBED": "the share of the examples that a probe may cost",
         "_LOST_STEPS": "steps before which no rate is known",
         "_LOST_GAP": "a relative gap that proves nothing",
         "_LOST_RATE": "a rate slower than that of steps that get ahead",
@@ -153,7 +160,6 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_RAISE": "a factor of the costs between stages",
         "_RAISE_GAP": "an accuracy of the stages before the last",
         "_ACCURACY": "a share of the gap asked for",
-        "_FEWEST_PROBED": "examples that a share of them can be estimated from",
     },
     "methods/newton/proximal_newton.py": {
         "_SOLVED": "a share of the mismatch",

@@ -15,6 +15,7 @@ from sources import package_files, parsed
 WRAPPERS = {
     # path: the modules whose methods it may run
     "methods/interior/reduced_robust.py": {"widemargin.methods.interior.robust"},
+    "methods/newton/_opening.py": {"widemargin.methods.coordinate.dual_cd"},
     "methods/newton/newton.py": {"widemargin.methods.coordinate.dual_cd"},
 }
 NARRATIVES = ("explanation", "solver_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -82,13 +83,18 @@ class BinaryPolicy(Contest[BinaryShape]):
         The first steps say little about those that follow: the share is that which conjugate
         gradients may spend in place of a factor. What they do say holds for the others too: steps
         of L-BFGS, and of conjugate gradients, grow with the root of the condition number, sweeps
-        with itself.
+        with itself. Where L-BFGS takes a factor itself, that is what Newton's method would do.
         """
         leg, expected = legs[-1], prices.quasi_newton(shape).price
+        with_factor = prices.quasi_newton_factor(shape)
         to_go = sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool)
+        to_go = min(to_go, with_factor)
         harder = max(1.0, (leg.work + to_go) / expected)
         sweeps = Offer(self.sweeps, harder**2 * self.expected(shape))
-        others = [o for o in (*self.offers(shape, leg), sweeps) if o.method not in _ran(legs)]
+        left_out = {leg.method for leg in legs}
+        if with_factor < math.inf:
+            left_out.add("newton")
+        others = [o for o in (*self.offers(shape, leg), sweeps) if o.method not in left_out]
         # Steps that have cost as much as a price says are no reason to raise it any more.
         others = [_raised(o, harder) if o.price > leg.work else o for o in others]
         best = min(others, key=lambda offer: offer.price, default=None)
@@ -111,10 +117,6 @@ class BinaryPolicy(Contest[BinaryShape]):
             if offer.method == follows or near:
                 return offer.taken(cause.WORKED_BEFORE if not near else cause.NEAR)
         return self.swept(cause.WORKED_BEFORE)
-
-
-def _ran(legs: Sequence[Leg]) -> set[str]:
-    return {leg.method for leg in legs}
 
 
 def _raised(offer: Offer, harder: float) -> Offer:

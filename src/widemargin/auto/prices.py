@@ -114,12 +114,12 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
 
 @lru_cache(maxsize=256)
 def quasi_newton(shape: BinaryShape) -> Offer:
-    """Price L-BFGS: the gradient at the start, the scales of the columns, and its steps.
+    """Price L-BFGS: the gradient at the start, the scales of the columns, steps, or a factor.
 
-    Their number is a guess, so that it is no offer to hand over to: what makes sweeps slow holds
-    here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two do, or
-    where rows are fewer than weights: then it depends on the same eigenvalues as sweeps, which cost
-    no more and show their rate from the first on, and has to be the cheaper one by far.
+    The number of steps is a guess, so that it is no offer to hand over to: what makes sweeps slow
+    holds here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two
+    do, or where rows are fewer than weights: then it depends on the same eigenvalues as sweeps,
+    which cost no more and show their rate from the first on, and has to be the cheaper one by far.
     """
     size = shape.size
     free = size.rows < size.weights
@@ -131,9 +131,23 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     if easy:
         # A step leaves a share κ of the gradient, whose square is the gap.
         steps = min(steps, 1.0 - math.log(shape.tol) / (1e-9 - 2.0 * math.log(spread)))
-    price = size.product(1.0 if free else 3.0) + steps * size.quasi_newton_step()
+    matrix = size.gram() + factor(size.weights)
+    most = MACHINE.tried_instead * matrix + quasi_newton_factor(shape)
+    price = size.product(1.0 if free else 3.0) + min(steps * size.quasi_newton_step(), most)
     begins = not _sampled(size) and not (free and _UNSURE * price > expected(shape))
     return Offer("quasi_newton", price, begins=shape.smooth and (easy or begins))
+
+
+def quasi_newton_factor(shape: BinaryShape) -> float:
+    """Price what L-BFGS has left to do when it takes a factor; infinite where nothing is known.
+
+    A factor says little about a loss of pieces while examples are still being sorted to them.
+    """
+    size = shape.size
+    if size.weights > MACHINE.largest_factorised or shape.pieces:
+        return math.inf
+    steps = MACHINE.factor_steps * size.quasi_newton_step()
+    return size.gram() + factor(size.weights) + steps
 
 
 def _quasi_newton_steps(size: Size, mean: float) -> float:

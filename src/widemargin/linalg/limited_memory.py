@@ -38,11 +38,11 @@ class LimitedMemory:
         """Forget all pairs."""
         self.pairs.clear()
 
-    def solve(self, right: Array, first: Callable[[Any], Any]) -> Array:
+    def solve(self, right: Array, first: Callable[[Any], Any], scaled: bool = False) -> Array:
         """Return the approximate H⁻¹ right, as a new array.
 
-        `first` returns an approximation of it without any pair, as a new array; it is scaled to
-        the last one.
+        `first` returns an approximation of it without any pair, as a new array. Unless it is
+        `scaled` already, it is scaled to the last pair.
 
         Examples
         --------
@@ -60,9 +60,10 @@ class LimitedMemory:
             share = float(np.vdot(move, out)) / product
             out -= share * turn
             shares.append(share)
-        move, turn, product = self.pairs[-1]
         out = first(out)
-        out *= product / float(np.vdot(turn, first(turn)))
+        if not scaled:
+            move, turn, product = self.pairs[-1]
+            out *= product / float(np.vdot(turn, first(turn)))
         for (move, turn, product), share in zip(self.pairs, reversed(shares), strict=True):
             out += (share - float(np.vdot(turn, out)) / product) * move
         return np.asarray(out)

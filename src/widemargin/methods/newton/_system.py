@@ -13,11 +13,12 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data import work
 from widemargin.data.block_work import ALONE, CHUNK
 from widemargin.instruction_sets import core
-from widemargin.linalg.cholesky import LIFT, Factor, cholesky
+from widemargin.linalg.cholesky import LIFT, Factor
 from widemargin.linalg.conjugate_gradients import NewtonAccuracy, conjugate_gradients
 from widemargin.linalg.diagonal_gradients import diagonal_gradients
 from widemargin.linalg.preconditioners import Preconditioner
 from widemargin.methods.newton._curved_rows import CurvedRows
+from widemargin.methods.newton._factors import penalised_factor, sample_pays, sampled_factor
 from widemargin.methods.newton._gradient_products import GradientProducts, Opening, opened
 from widemargin.problems.binary import BinaryProblem
 
@@ -139,6 +140,12 @@ class NewtonSystem:
             return most
         return most if self.by_diagonal and most >= MACHINE.fewest_products else 0
 
+    def factorises(self, problem: BinaryProblem, active: int) -> bool:
+        """Whether the next direction comes from a factor at once, where so many rows count."""
+        most = _products_instead(problem.rows.size, active, one_call=False)
+        factorised = problem.rows.weights <= MACHINE.largest_factorised
+        return factorised and not (self.by_diagonal and most >= MACHINE.fewest_products)
+
     def took(self, products: int, most: int) -> None:
         """Remember what a direction by the diagonal took.
 
@@ -189,7 +196,7 @@ class NewtonSystem:
         else:
             matrix = problem.rows.scaled(sums.matrix(curvature, level), level)
             self.sums = sums
-        self.factor = _penalised_factor(problem, matrix)
+        self.factor = penalised_factor(problem, matrix)
         # Without a factor, steepest descent: the objective has overflowed, or is about to.
         return right if self.factor is None else self.factor.solve(right)
 
@@ -238,18 +245,9 @@ class NewtonSystem:
         return solution
 
     def _factorise_sample(self, problem: BinaryProblem, curvature: Vector) -> None:
-        """Renew the factor from a sample of the examples, where that is much less work than all.
-
-        The more curvature an example has, the more likely it is drawn, and the less it counts for.
-        """
-        size = MACHINE.factor_rows * problem.rows.weights
-        if 3 * size > problem.rows.count:
-            return
-        chance = np.minimum(curvature * (size / curvature.sum()), 1.0)
-        drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chance)), prepend=0.0) > 0.0)
-        sample = problem.rows.take(drawn)
-        matrix = sample.gram(curvature[drawn] / chance[drawn], problem.free_intercept)
-        self.factor = _penalised_factor(problem, matrix) or self.factor
+        """Renew the factor from a sample of the examples, where that is much less work than all."""
+        if sample_pays(problem):
+            self.factor = sampled_factor(problem, curvature) or self.factor
 
 
 def in_one_call(problem: BinaryProblem) -> bool:
@@ -284,15 +282,6 @@ def matrix_is_dear(problem: BinaryProblem) -> bool:
     """Whether forming the matrix costs much more than a product with it."""
     size = problem.rows.size
     return size.gram() > max(size.product(2.0 * MACHINE.formed_products), MACHINE.formed_anyway)
-
-
-def _penalised_factor(problem: BinaryProblem, matrix: Matrix) -> Factor | None:
-    """Add the penalty to Σ h_i x_i x_iᵀ and factorise it in place."""
-    np.einsum("ii->i", matrix)[: problem.rows.weights] += 1.0
-    problem.meter.add(work.factor(len(matrix)))
-    # Where no example has curvature the intercept has none either.
-    flat = slice(-1, None) if problem.free_intercept else None
-    return cholesky(matrix, flat, threads=problem.rows.threads)
 
 
 def _by_diagonal(

@@ -13,6 +13,9 @@ one, and a hundred steps may pass before they are sorted. The solution at a tent
 nearly the same examples on each piece: where the first steps prove nothing, but lower the objective
 by far, costs are lowered until an example alone hardly moves its own margin, and raised again
 tenfold at a time.
+
+On other losses the curvature moves with every step, and a factor that costs many steps has to serve
+more than one of them: what follows it are steps of L-BFGS that begin with it.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings, State
 from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
 from widemargin.methods.newton._line_search import line_search, worthwhile_multiple
+from widemargin.methods.newton._opening import enough_sweeps, sweeps_lead_near
 from widemargin.methods.newton._samples import (
     SAMPLE_ERROR,
     growing_samples,
-    has_samples,
-    spread_sample,
 )
+from widemargin.methods.newton._secant_steps import QuasiNewtonState, begin, step
 from widemargin.methods.newton._system import (
     NewtonSystem,
     is_small,
@@ -44,9 +47,6 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Line
 
 Vector = NDArray[np.float64]
-
-_PROBED, _FEWEST_PROBED = 16, 500
-"""One in so many examples is looked at to find out, and at least so many."""
 
 _WHOLE: list[NDArray[np.int64] | None] = [None]
 
@@ -86,6 +86,8 @@ class NewtonState(State):
     opening: DualCDState | None = None
     share: float = 1.0
     """Of the costs that the steps are made at."""
+    rest: QuasiNewtonState | None = None
+    """The steps that follow the first factor of a matrix that is dear."""
     steps_on_all: int = 0
     may_lower: bool = False
 
@@ -99,6 +101,8 @@ class NewtonState(State):
         """The current point; between stages the dual variables are those of the start."""
         if self.opening is not None:
             return self.opening.point
+        if self.rest is not None:
+            return self.rest.point
         if self.alpha is None:
             problem = self.problem
             self.alpha = problem.loss.terms(problem.y, problem.cost, self.scores, self.b)[0]
@@ -125,7 +129,7 @@ class Newton:
         """Start with sweeps, at w = 0 on a sample, or at the warm point on all examples."""
         point = problem.cold_point() if warm is None else warm
         opening, stages = None, _WHOLE
-        if warm is None and _sweeps_lead_near(problem, settings):
+        if warm is None and sweeps_lead_near(problem, settings):
             opening = DualCD().start(problem, None, settings)
         elif warm is None:
             stages = growing_samples(problem, settings.seed)
@@ -157,9 +161,17 @@ class Newton:
         if state.opening is not None:
             self._sweep(state, state.opening)
             return
-        self._short_steps(state)
-        if state.made:
-            return
+        if state.rest is None:
+            self._short_steps(state)
+            if state.made:
+                return
+        if self._factor_serves_many_steps(state):
+            self._step_between_factors(state)
+        else:
+            self._step(state)
+
+    def _step(self, state: NewtonState) -> None:
+        """Take a step in Python."""
         problem, state.made = state.problem, 1
         loss, y, cost = problem.loss, problem.y, problem.cost
         problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
@@ -235,6 +247,34 @@ class Newton:
             # error: a larger sample has more to say.
             self._enter_stage(state)
 
+    @staticmethod
+    def _factor_serves_many_steps(state: NewtonState) -> bool:
+        """Whether a factor comes next, and costs so much that it has to serve many steps."""
+        problem = state.problem
+        if state.rest is not None:
+            return True
+        if problem is not state.whole or problem.rows.blocked or not matrix_is_dear(problem):
+            return False
+        moves = problem.loss.curvature_level is None
+        return moves and state.system.factorises(problem, state.active)
+
+    def _step_between_factors(self, state: NewtonState) -> None:
+        """Take a step of L-BFGS that begins with a factor: that of the last step, or a new one."""
+        rest, state.made = state.rest, 1
+        if rest is None:
+            problem = state.whole
+            rest = begin(problem, state.w, state.b, state.scores, state.settings)
+            rest.metric.factor = state.system.factor
+            if rest.metric.factor is None:
+                rest.metric = rest.metric.renewed(problem, rest.curvature)
+            state.rest, state.scores, state.alpha = rest, np.empty(0), None
+        before = rest.passes
+        step(rest)
+        state.passes += rest.passes - before
+        state.w, state.b, state.primal = rest.w, rest.b, rest.primal
+        state.active, state.finished = rest.active, rest.finished
+        state.expected_gap = rest.expected_gap
+
     def _judge(self, state: NewtonState, alpha: Vector, image: Vector | None, gap: float) -> None:
         """Estimate the gap; lower the costs if steps lead nowhere, or raise them if they do.
 
@@ -282,7 +322,7 @@ class Newton:
         problem = state.whole
         DualCD().advance(opening)
         state.passes, state.active = opening.passes, opening.active
-        if _enough_sweeps(problem, opening.passes, opening.expected_gap):
+        if enough_sweeps(problem, opening.passes, opening.expected_gap):
             state.w, state.b = opening.w, opening.point.b if problem.free_intercept else 0.0
             state.alpha, state.opening = opening.alpha, None
             problem.rows.forget_norms()
@@ -350,38 +390,3 @@ class Newton:
         count = problem.rows.count
         scores = problem.rows.scores(state.w) if state.w.any() else np.zeros(count)
         state.problem, state.scores, state.active = problem, scores, count
-
-
-def _sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
-    """Whether sweeps over all examples are a better beginning than steps on samples.
-
-    They are where labels are clean: the examples of a small sample, visited once, are then soon
-    predicted by those before them. A sample's own solution says much less about the others there.
-    """
-    count = problem.rows.count
-    if not has_samples(problem) or count >= MACHINE.many_rows * problem.rows.weights:
-        return False
-    # Blocks may be anywhere, and where they are must not change the answer.
-    if problem.rows.blocked or DualCD().refuses(problem) is not None:
-        return False
-    size = max(_FEWEST_PROBED, count // _PROBED)
-    sample = spread_sample(problem, size, np.random.default_rng(settings.seed))
-    if sample is None:
-        return False
-    probed = problem.subproblem(sample)
-    probe = DualCD().start(probed, None, settings)
-    DualCD().advance(probe)
-    nothing = probed.loss.total(probed.y, probed.cost, np.zeros(probed.rows.count), 0.0)
-    return (
-        probe.last_gap <= (MACHINE.clean_sparse if problem.loss.sparse else MACHINE.clean) * nothing
-    )
-
-
-def _enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
-    """Two, three or five, by what a Newton step costs and how many they are likely to save."""
-    if problem.loss.curvature_level is None and gap > 0.04 and passes < 3.0:
-        # Its matrix has to be formed at every step.
-        return False
-    if gap > 0.9 and passes < 5.0 and matrix_is_dear(problem):
-        return False
-    return passes >= 2.0
