@@ -150,3 +150,16 @@ def test_limits_and_callbacks() -> None:
     assert model.history_[0]["relative_gap"][-1] <= 1e-2
     assert model.status_ == ["converged"]
     assert "cached_frank_wolfe" in model.solver_
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([], [], "X has no sequence with any rows"),
+        ([np.zeros((0, 3))], [[]], "X has no sequence with any rows"),
+        ([np.full((2, 3), np.nan)], [[0, 1]], "Input X contains NaN"),
+    ],
+)
+def test_no_rows_and_no_numbers(X: Any, y: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SequenceSVC().fit(X, y)

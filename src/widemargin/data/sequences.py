@@ -143,7 +143,13 @@ def _is_plain(part: Any) -> bool:
 
 def _checked(X: Any) -> Any:
     check_consistent(X)
-    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0)
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=0,
+        input_name="X",
+    )
 
 
 def _check_width(width: int, expected: int | None, name: str) -> None:

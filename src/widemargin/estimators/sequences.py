@@ -16,7 +16,6 @@ from widemargin.data.sequences import Sequences, are_feature_dicts, joined_label
 from widemargin.data.validation import check_positive
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedClassifier, Solutions
-from widemargin.interrupt import Interrupt
 from widemargin.problems.certificate import Point
 from widemargin.problems.chain import ChainProblem
 from widemargin.problems.sequence import decode
@@ -84,13 +83,9 @@ class SequenceClassifier(CertifiedClassifier):
             del self.feature_names_
         return self
 
-    def _train(
-        self,
-        sequences: Sequences,
-        labels: NDArray[Any],
-        sample_weight: Any = None,
-        interrupt: Interrupt | None = None,
-    ) -> None:
+    def _train(self, sequences: Sequences, labels: NDArray[Any], sample_weight: Any = None) -> None:
+        if labels.size == 0:
+            raise ValueError("X has no sequence with any rows")
         classes, codes = np.unique(labels, return_inverse=True)
         if classes.size < 2:
             raise ValueError(f"y must have at least two different labels; it has {classes.size}")
@@ -99,7 +94,7 @@ class SequenceClassifier(CertifiedClassifier):
         problem = self._problem(sequences, codes, cost, classes.size, threads)
         same = np.array_equal(getattr(self, "classes_", []), classes)
         warm = self._start(problem) if self.warm_start and same else None
-        solutions = self._solve(["all"], lambda _: problem, lambda *_: warm, interrupt=interrupt)
+        solutions = self._solve(["all"], lambda _: problem, lambda *_: warm)
         self.classes_ = classes
         self.n_features_in_ = sequences.X.shape[1]
         self._keep_weights(solutions[0].w)
