@@ -25,15 +25,17 @@ constexpr std::int64_t panel_width = 12;
 constexpr std::int64_t panel_height = 4;
 using Tile = double[panel_height][panel_width];
 
-// tile = (four columns of the left panel)^T (right panel), over `depth` rows.
+// tile = (four columns of the left panel)^T (columns of the right panel, four a part), over `depth`
+// rows.
+template <int Parts>
 inline void panel_product(const double* left, const double* right, std::int64_t depth, Tile& tile) {
-  FourDoubles sums[panel_height][panel_width / 4] = {};
+  FourDoubles sums[panel_height][Parts] = {};
   for (std::int64_t k = 0; k < depth; ++k) {
     for (std::int64_t a = 0; a < panel_height; ++a) {
       add_scaled(sums[a], left[k * panel_width + a], right + k * panel_width);
     }
   }
-  std::memcpy(tile, sums, sizeof tile);
+  for (std::int64_t a = 0; a < panel_height; ++a) std::memcpy(tile[a], sums[a], sizeof sums[a]);
 }
 
 // C += Z^T Z for `depth` rows of Z in panels of stride `stride` values; on the diagonal half.
@@ -43,25 +45,40 @@ inline void syrk_panels(const double* panels, std::int64_t stride, std::int64_t 
   Tile tile;
   for (std::int64_t c = 0; c < count; ++c) {
     for (std::int64_t top = 0; top < std::min((c + 1) * panel_width, side); top += panel_height) {
-      const std::int64_t r = top / panel_width, left = c * panel_width;
-      panel_product(panels + r * stride + top % panel_width, panels + c * stride, depth, tile);
-      const bool inside = r < c && left + panel_width <= side;
-      for (std::int64_t a = 0; a < panel_height; ++a) {
+      // On the diagonal, columns before `top` would be mirror entries; the panels end in padding.
+      const std::int64_t r = top / panel_width, skipped = r == c ? top % panel_width : 0;
+      const std::int64_t left = c * panel_width + skipped;
+      const std::int64_t wide = std::min(panel_width - skipped, side - left);
+      const double* rows_of = panels + r * stride + top % panel_width;
+      const double* columns_of = panels + c * stride + skipped;
+      if (wide > 8) {
+        panel_product<3>(rows_of, columns_of, depth, tile);
+      } else if (wide > 4) {
+        panel_product<2>(rows_of, columns_of, depth, tile);
+      } else {
+        panel_product<1>(rows_of, columns_of, depth, tile);
+      }
+      for (std::int64_t a = 0; a < std::min(panel_height, side - top); ++a) {
         double* line = matrix + (top + a) * side + left;
-        if (inside) {
-          for (std::int64_t b = 0; b < panel_width; ++b) {
-            line[b] += tile[a][b];
-          }
-          continue;
+        std::int64_t b = 0;
+        if (r == c) {  // a tile on the diagonal begins with a square
+          b = a + 1;
+          line[a] += 0.5 * tile[a][a];
         }
-        // A tile on the diagonal holds mirror entries twice; the panels end in padding.
-        for (std::int64_t b = std::max<std::int64_t>(0, top + a - left);
-             top + a < side && b < std::min(panel_width, side - left); ++b) {
-          line[b] += top + a == left + b ? 0.5 * tile[a][b] : tile[a][b];
-        }
+        for (; b < wide; ++b) line[b] += tile[a][b];
       }
     }
   }
+}
+
+// Writes a dense row, scaled, to its line of every panel.
+template <class T>
+void fill_panels(const T* x, std::int64_t width, double scale, std::int64_t stride, double* line) {
+  std::int64_t j = 0;
+  for (; j + panel_width <= width; j += panel_width, line += stride) {
+    for (std::int64_t k = 0; k < panel_width; ++k) line[k] = scale * static_cast<double>(x[j + k]);
+  }
+  for (std::int64_t k = 0; j + k < width; ++k) line[k] = scale * static_cast<double>(x[j + k]);
 }
 
 template <class Rows>
@@ -86,7 +103,12 @@ void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std
         std::fill(line, line + panel_width, 0.0);
       }
     }
-    rows.for_each(i, [&](std::int64_t j, double v) { place(j) = root * v; });
+    if constexpr (Rows::is_dense) {
+      fill_panels(rows.row(i), rows.width, root, stride, panels.data() + filled * panel_width);
+      if (rows.bias != 0.0) place(rows.width) = root * rows.bias;
+    } else {
+      rows.for_each(i, [&](std::int64_t j, double v) { place(j) = root * v; });
+    }
     if (constant) {
       place(side - 1) = root;
     }
