@@ -84,6 +84,7 @@ class ChainSweeps {
       Labelings& own = sweep_->cache[i];
       own.share.assign(share.data() + p, share.data() + p + count);
       own.labels.assign(labels.data() + place[i], labels.data() + place[i + 1]);
+      own.average.clear();
       own.products.clear();
       own.cells.forget();
       for (std::int64_t e = 0; e < count * data.length(i); ++e) {
@@ -120,6 +121,12 @@ class ChainSweeps {
     return core_.visit([&](const auto& rows) {
       return sweep_->sweep_cached(rows, core_.data(), weights_.data(), budget, threads);
     });
+  }
+  void average(double weight) { sweep_->average(weight); }
+  void take_average() {
+    nb::gil_scoped_release release;
+    core_.visit(
+        [&](const auto& rows) { sweep_->take_average(rows, core_.data(), weights_.data()); });
   }
   double gap() const { return sweep_->total_gap(); }
   double linear() const { return sweep_->linear; }
@@ -238,6 +245,8 @@ void register_structures(nb::module_& m) {
       .def("sweep", &ChainSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
       .def("begin_cached", &ChainSweeps::begin_cached, nb::arg("seed"), nb::arg("enough"))
       .def("sweep_cached", &ChainSweeps::sweep_cached, nb::arg("budget"), nb::arg("threads"))
+      .def("average", &ChainSweeps::average, nb::arg("weight"))
+      .def("take_average", &ChainSweeps::take_average)
       .def_prop_ro("kept_gap", &ChainSweeps::kept_gap)
       .def_prop_ro("read", &ChainSweeps::read)
       .def_prop_ro("gap", &ChainSweeps::gap)

@@ -193,6 +193,7 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_LINE": "64 bytes, a line of cache, in weights",
         "_MOST_SETTLING": "ends passes that rounding keeps from their goal",
         "_OPEN": "a tenth of its share of the tolerance: all such gaps add up to a tenth of it",
+        "_SURE": "a margin for the certified gap; where it is not enough the run goes on",
         **dict.fromkeys(("_HALF", "_STALLED"), "a share of the gap that was seen before"),
     },
     "methods/published/bmrm.py": {"_IDLE": "steps after which a tangent is forgotten"},

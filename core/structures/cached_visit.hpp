@@ -23,17 +23,14 @@ class CachedVisit {
   bool solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
              const float* gram, Labelings& cache, double enough) {
     const LabelingCells& cells = cache.cells;
-    scores_.resize(cells.size());
-    cell_scores(rows, data, i, cells, weights, scores_.data());
+    scores_.make(rows, data, i, cells, weights);
     moves.open(cache);
     double best = 0.0;
     for (std::int64_t j = 0; j < cache.count(); ++j) {
-      double sum = 0.0;
-      cells.for_terms(j, [&](std::int32_t c, double sign) { sum += sign * scores_[c]; });
-      moves.value[j] = sum;
-      best = std::max(best, sum);
+      moves.value[j] = cells.sum(j, scores_.steps.data());
+      best = std::max(best, moves.value[j]);
     }
-    const double found = search_.run(data, i, cells, scores_.data(), weights);
+    const double found = search_.run(data, i, cells, scores_.cells, weights);
     const double cost = data.cost[i];
     gap = std::max(cost * (std::max(best, found) - moves.mean()), 0.0);
     if (!(gap > enough)) return false;
@@ -45,7 +42,7 @@ class CachedVisit {
   KeptSearch search_;
   KeptProducts kept_;
   CellMaker maker_;
-  std::vector<double> scores_;
+  CellScores scores_;
   std::vector<ShortLabel> own_;
 
   // Keeps the labeling that was found, in place of those that have no share.
@@ -54,7 +51,7 @@ class CachedVisit {
     const std::int64_t length = data.length(i);
     std::int64_t used = 0;
     for (std::int64_t j = 0; j < cache.count(); ++j) {
-      if (cache.share[j] > 0.0) moves.value[used++] = moves.value[j];
+      if (cache.used(j)) moves.value[used++] = moves.value[j];
     }
     cache.drop_unused(length);
     own_.assign(data.labels(i), data.labels(i) + length);

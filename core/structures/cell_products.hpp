@@ -27,52 +27,67 @@ void for_label_runs(std::int64_t count, Visit&& visit) {
   }
 }
 
-// What a cell of row g adds to the score of a labeling, its cost included; zero for the own label.
+// What a cell of row t adds to the score of a labeling, its cost included; zero for the own label.
 template <class Rows>
 void row_cell_scores(const Rows& rows, const ChainData& data, std::int64_t i,
-                     const LabelingCells& cells, std::int64_t g, const double* weights,
+                     const LabelingCells& cells, std::int64_t t, const double* weights,
                      double* scores) {
-  const std::int64_t stride = data.stride(), begin = cells.begin[g], count = cells.labels(g);
+  const std::int64_t stride = data.stride(), begin = cells.begin[t], count = cells.labels(t);
   const std::int32_t* label = cells.label.data() + begin;
   double* out = scores + begin;
   for_label_runs(count, [&]<int number>(std::int64_t first) {
-    few_class_scores<number>(rows, data.first[i] + cells.row[g], label + first, weights, stride,
-                             out + first);
+    few_class_scores<number>(rows, data.first[i] + t, label + first, weights, stride, out + first);
   });
   const double* mistake = data.mistake + label[0] * stride;
   const double own = out[0];
-  for (std::int64_t m = 0; m < count; ++m) out[m] += mistake[label[m]] - own;
+  out[0] = 0.0;
+  for (std::int64_t m = 1; m < count; ++m) out[m] += mistake[label[m]] - own;
 }
 
-template <class Rows>
-void cell_scores(const Rows& rows, const ChainData& data, std::int64_t i,
-                 const LabelingCells& cells, const double* weights, double* scores) {
-  for (std::int64_t g = 0; g < cells.rows(); ++g) {
-    row_cell_scores(rows, data, i, cells, g, weights, scores);
+// Scores of the cells, and of the steps.
+class CellScores {
+ public:
+  std::vector<double> cells, steps;
+
+  template <class Rows>
+  void make(const Rows& rows, const ChainData& data, std::int64_t i, const LabelingCells& of,
+            const double* weights) {
+    cells.assign(of.label.size(), 0.0);
+    for (const std::int32_t t : of.row) {
+      row_cell_scores(rows, data, i, of, t, weights, cells.data());
+    }
+    const double* lines = data.edges(weights);
+    steps.resize(of.steps.size());
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      const LabelingStep& step = of.steps[s];
+      steps[s] = cells[step.cell] + lines[step.wrong] - lines[step.right];
+    }
   }
-  const double* lines = data.edges(weights);
-  double* out = scores + cells.first_edge();
-  for (std::size_t e = 0; e < cells.edge.size(); ++e) out[e] = lines[cells.edge[e]];
-}
+};
 
-// A change of the shares of a sentence, as changes of its cells.
+// A change of the shares of a sentence, as changes of its steps and cells.
 class CellChange {
  public:
   double mistakes = 0.0;  // change of c_i times the mean cost
 
   void collect(const ChainData& data, std::int64_t i, const LabelingCells& cells,
                const std::vector<double>& from, const std::vector<double>& to) {
-    by_.assign(cells.size(), 0.0);
-    mistakes = 0.0;
+    steps_.assign(cells.steps.size(), 0.0);
+    by_.assign(cells.label.size(), 0.0);
     for (std::int64_t j = 0; j < std::ssize(to); ++j) {
       const double amount = data.cost[i] * (to[j] - from[j]);
       if (amount == 0.0) continue;
-      cells.for_terms(j, [&](std::int32_t cell, double sign) { by_[cell] += sign * amount; });
+      for (std::int32_t p = cells.term_begin[j]; p < cells.term_begin[j + 1]; ++p) {
+        steps_[cells.terms[p]] += amount;
+      }
     }
-    for (std::int64_t g = 0; g < cells.rows(); ++g) {
-      const std::int64_t own = cells.begin[g];
+    for (std::size_t s = 0; s < steps_.size(); ++s) by_[cells.steps[s].cell] += steps_[s];
+    mistakes = 0.0;
+    for (const std::int32_t t : cells.row) {
+      const std::int64_t own = cells.begin[t];
       const double* mistake = data.mistake + cells.label[own] * data.stride();
-      for (std::int64_t c = own + 1; c < cells.begin[g + 1]; ++c) {
+      by_[own] = 0.0;  // steps to the own label do not change the row's share of it
+      for (std::int64_t c = own + 1; c < cells.begin[t + 1]; ++c) {
         by_[own] -= by_[c];
         mistakes += by_[c] * mistake[cells.label[c]];
       }
@@ -83,16 +98,19 @@ class CellChange {
   template <class Rows>
   double slope(const Rows& rows, const ChainData& data, std::int64_t i, const LabelingCells& cells,
                const double* weights) {
-    scores_.resize(cells.size());
+    scores_.resize(cells.label.size());
     double sum = 0.0;
-    for (std::int64_t g = 0; g < cells.rows(); ++g) {
-      if (!moves(cells, g)) continue;
-      row_cell_scores(rows, data, i, cells, g, weights, scores_.data());
-      for (std::int64_t c = cells.begin[g]; c < cells.begin[g + 1]; ++c) sum += by_[c] * scores_[c];
+    for (const std::int32_t t : cells.row) {
+      if (!moves(cells, t)) continue;
+      row_cell_scores(rows, data, i, cells, t, weights, scores_.data());
+      for (std::int64_t c = cells.begin[t] + 1; c < cells.begin[t + 1]; ++c) {
+        sum += by_[c] * scores_[c];
+      }
     }
     const double* lines = data.edges(weights);
-    const double* by = by_.data() + cells.first_edge();
-    for (std::size_t e = 0; e < cells.edge.size(); ++e) sum += by[e] * lines[cells.edge[e]];
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      sum += steps_[s] * (lines[cells.steps[s].wrong] - lines[cells.steps[s].right]);
+    }
     return sum;
   }
 
@@ -101,25 +119,29 @@ class CellChange {
   void add(const Rows& rows, const ChainData& data, std::int64_t i, const LabelingCells& cells,
            double step, double* weights) {
     for (double& each : by_) each *= -step;
-    for (std::int64_t g = 0; g < cells.rows(); ++g) {
-      if (!moves(cells, g)) continue;
-      const std::int64_t begin = cells.begin[g];
-      for_label_runs(cells.labels(g), [&]<int number>(std::int64_t first) {
-        few_class_axpy<number>(rows, data.first[i] + cells.row[g],
-                               cells.label.data() + begin + first, by_.data() + begin + first,
-                               weights, data.stride());
+    for (const std::int32_t t : cells.row) {
+      if (!moves(cells, t)) continue;
+      const std::int64_t begin = cells.begin[t];
+      for_label_runs(cells.labels(t), [&]<int number>(std::int64_t first) {
+        few_class_axpy<number>(rows, data.first[i] + t, cells.label.data() + begin + first,
+                               by_.data() + begin + first, weights, data.stride());
       });
     }
     double* lines = data.edges(weights);
-    const double* by = by_.data() + cells.first_edge();
-    for (std::size_t e = 0; e < cells.edge.size(); ++e) lines[cells.edge[e]] += by[e];
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      const auto [cell, wrong, right] = cells.steps[s];
+      if (steps_[s] == 0.0 || wrong == right) continue;
+      lines[wrong] -= step * steps_[s];
+      lines[right] += step * steps_[s];
+    }
   }
 
  private:
-  std::vector<double> by_, scores_;  // what the coefficient of a cell loses; its score
+  std::vector<double> steps_, by_;  // what the coefficients of steps and of cells gain
+  std::vector<double> scores_;
 
-  bool moves(const LabelingCells& cells, std::int64_t g) const {
-    return std::any_of(by_.begin() + cells.begin[g], by_.begin() + cells.begin[g + 1],
+  bool moves(const LabelingCells& cells, std::int64_t t) const {
+    return std::any_of(by_.begin() + cells.begin[t], by_.begin() + cells.begin[t + 1],
                        [](double each) { return each != 0.0; });
   }
 };

@@ -99,6 +99,32 @@ class ChainSweep {
     return next_ == std::ssize(order_);
   }
 
+  // Takes the shares after a pass without searches into their average, which has this weight for
+  // them: 1 begins a new one.
+  void average(double weight) {
+    for (const std::int64_t i : order_) {
+      Labelings& own = cache[i];
+      if (own.average.empty()) own.average.assign(own.share.size(), 0.0);
+      for (std::size_t j = 0; j < own.share.size(); ++j) {
+        own.average[j] += weight * (own.share[j] - own.average[j]);
+      }
+    }
+  }
+
+  // Goes from the shares to their average.
+  template <class Rows>
+  void take_average(const Rows& rows, const ChainData& data, double* weights) {
+    CellChange change;
+    for (const std::int64_t i : order_) {
+      Labelings& own = cache[i];
+      change.collect(data, i, own.cells, own.share, own.average);
+      linear += change.mistakes;
+      change.add(rows, data, i, own.cells, 1.0, weights);
+      own.share = own.average;
+      own.average.clear();
+    }
+  }
+
   double total_gap() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
  private:

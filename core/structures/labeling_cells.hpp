@@ -9,31 +9,40 @@
 
 namespace widemargin {
 
-// Cells are labels of rows that some labeling has and the sentence's own one has not, then
-// transitions that one of the two has. A labeling's score above that of the own one is a sum of
-// cells, each added or subtracted.
+// What a labeling does differently from the sentence's own one on the way into a row, or out of the
+// last one: the label of the row, and one transition in place of another. Both are places; the own
+// label of a row stands for no difference.
+struct LabelingStep {
+  std::int32_t cell;
+  std::int32_t wrong, right;  // among the lines of transitions
+};
+
+// Cells are the labels of rows that the labelings have, the own one first. A labeling's score above
+// that of the own one is a sum of steps.
 struct LabelingCells {
-  std::vector<std::int32_t> row;         // rows where some labeling is wrong
-  std::vector<std::int32_t> begin;       // of the labels of each such row; the own one comes first
-  std::vector<std::int32_t> label;       // the cells of rows, and the own labels before them
-  std::vector<std::int32_t> edge;        // the others: places among the lines of transitions
-  std::vector<std::int32_t> terms;       // of each labeling: twice the cell, plus one if subtracted
+  std::vector<std::int32_t> row;    // rows where some labeling is wrong
+  std::vector<std::int32_t> begin;  // of the labels of each row of the sentence
+  std::vector<std::int32_t> label;
+  std::vector<LabelingStep> steps;
+  std::vector<std::int32_t> terms;       // the steps of each labeling
   std::vector<std::int32_t> term_begin;  // empty if the labelings are others now
 
   bool known() const { return !term_begin.empty(); }
   void forget() { term_begin.clear(); }
   std::int64_t rows() const { return std::ssize(row); }
-  std::int64_t labels(std::int64_t g) const { return begin[g + 1] - begin[g]; }
-  std::int64_t first_edge() const { return std::ssize(label); }
-  std::size_t size() const { return label.size() + edge.size(); }
+  std::int64_t labels(std::int64_t t) const { return begin[t + 1] - begin[t]; }
 
-  // Calls visit(cell, +1 or -1) for the terms of a labeling.
-  template <class Visit>
-  void for_terms(std::int64_t j, Visit&& visit) const {
-    static constexpr double signs[] = {1.0, -1.0};  // read, so that there is no branch to guess
-    for (std::int32_t p = term_begin[j]; p < term_begin[j + 1]; ++p) {
-      visit(terms[p] >> 1, signs[terms[p] & 1]);
+  // The sum over the steps of a labeling.
+  double sum(std::int64_t j, const double* values) const {
+    double first = 0.0, second = 0.0;  // two chains of additions hide half of the latency
+    std::int32_t p = term_begin[j];
+    const std::int32_t end = term_begin[j + 1];
+    for (; p + 2 <= end; p += 2) {
+      first += values[terms[p]];
+      second += values[terms[p + 1]];
     }
+    if (p < end) first += values[terms[p]];
+    return first + second;
   }
 };
 
@@ -44,93 +53,105 @@ class CellMaker {
   template <class Labeling>
   void make(const ChainData& data, std::int64_t i, std::int64_t count, Labeling&& labeling,
             LabelingCells& cells) {
-    const std::int64_t stride = data.stride();
-    place_rows(data, i, count, labeling, cells);
-    edge_place_.resize(static_cast<std::size_t>(data.lines() * stride), none);
-    const auto first = static_cast<std::int32_t>(cells.label.size());
-    auto edge = [&](std::int32_t code) {
-      if (edge_place_[code] == none) {
-        edge_place_[code] = first + static_cast<std::int32_t>(cells.edge.size());
-        cells.edge.push_back(code);
-      }
-      return 2 * edge_place_[code];
-    };
-    cells.edge.clear();
+    place_labels(data, i, count, labeling, cells);
+    place_.assign(static_cast<std::size_t>(places(cells)), none);
+    cells.steps.clear();
     cells.terms.clear();
     cells.term_begin.assign(1, 0);
     for (std::int64_t j = 0; j < count; ++j) {
-      each_term(
-          data, i, labeling(j),
-          [&](std::int64_t t, std::int64_t a) {
-            cells.terms.push_back(2 * node_place_[t * stride + a]);
-          },
-          [&](std::int32_t right, std::int32_t wrong) {
-            cells.terms.push_back(edge(right) + 1);
-            cells.terms.push_back(edge(wrong));
-          });
+      add_terms(data, i, labeling(j), cells);
       cells.term_begin.push_back(static_cast<std::int32_t>(cells.terms.size()));
     }
-    for (std::int64_t g = 0; g < cells.rows(); ++g) {
-      for (std::int32_t c = cells.begin[g]; c < cells.begin[g + 1]; ++c) {
-        node_place_[cells.row[g] * stride + cells.label[c]] = none;
+    for (std::size_t t = 0; t + 1 < cells.begin.size(); ++t) {
+      for (std::int32_t c = cells.begin[t]; c < cells.begin[t + 1]; ++c) {
+        cell_[static_cast<std::int64_t>(t) * data.stride() + cells.label[c]] = none;
       }
     }
-    for (const std::int32_t code : cells.edge) edge_place_[code] = none;
   }
 
  private:
   static constexpr std::int32_t none = -1;
-  std::vector<std::int32_t> node_place_, edge_place_;  // the cell of a label or transition
+  std::vector<std::int32_t> cell_;   // of a label of a row
+  std::vector<std::int32_t> place_;  // of a step, by the cells that it leaves and that it leads to
+  std::vector<std::int64_t> first_;  // the first place of each row
 
   template <class Labeling>
-  void place_rows(const ChainData& data, std::int64_t i, std::int64_t count, Labeling&& labeling,
-                  LabelingCells& cells) {
+  void place_labels(const ChainData& data, std::int64_t i, std::int64_t count, Labeling&& labeling,
+                    LabelingCells& cells) {
     const std::int64_t length = data.length(i), stride = data.stride();
-    if (std::ssize(node_place_) < length * stride) {
-      node_place_.resize(static_cast<std::size_t>(length * stride), none);
+    if (std::ssize(cell_) < length * stride) {
+      cell_.resize(static_cast<std::size_t>(length * stride), none);
     }
     cells.row.clear();
-    cells.begin.clear();
+    cells.begin.assign(1, 0);
     cells.label.clear();
     for (std::int64_t t = 0; t < length; ++t) {
       const std::int32_t own = data.labels(i)[t];
-      std::int32_t* place = node_place_.data() + t * stride;
+      std::int32_t* cell = cell_.data() + t * stride;
+      auto add = [&](std::int32_t a) {
+        cell[a] = static_cast<std::int32_t>(cells.label.size());
+        cells.label.push_back(a);
+      };
+      add(own);
       for (std::int64_t j = 0; j < count; ++j) {
         const std::int32_t a = labeling(j)[t];
-        if (a == own || place[a] != none) continue;
-        if (cells.row.empty() || cells.row.back() != t) {
-          cells.row.push_back(static_cast<std::int32_t>(t));
-          cells.begin.push_back(static_cast<std::int32_t>(cells.label.size()));
-          cells.label.push_back(own);
-        }
-        place[a] = static_cast<std::int32_t>(cells.label.size());
-        cells.label.push_back(a);
+        if (cell[a] == none) add(a);
       }
+      if (std::ssize(cells.label) > cells.begin.back() + 1) {
+        cells.row.push_back(static_cast<std::int32_t>(t));
+      }
+      cells.begin.push_back(static_cast<std::int32_t>(cells.label.size()));
     }
-    cells.begin.push_back(static_cast<std::int32_t>(cells.label.size()));
   }
 
-  // Calls node(row, label) where a labeling is wrong, and edges(right, wrong) where a
-  // transition differs.
-  template <class Label, class Node, class Edges>
-  static void each_term(const ChainData& data, std::int64_t i, const Label* y, Node&& node,
-                        Edges&& edges) {
+  // Counts the steps that there can be.
+  std::int64_t places(const LabelingCells& cells) {
+    const std::int64_t length = std::ssize(cells.begin) - 1;
+    std::int64_t total = 0, before = 1;
+    first_.clear();
+    for (std::int64_t t = 0; t < length; ++t) {
+      first_.push_back(total);
+      total += before * cells.labels(t);
+      before = cells.labels(t);
+    }
+    first_.push_back(total);
+    return total + before;
+  }
+
+  template <class Label>
+  void add_terms(const ChainData& data, std::int64_t i, const Label* y, LabelingCells& cells) {
     const auto stride = static_cast<std::int32_t>(data.stride());
     const auto k = static_cast<std::int32_t>(data.classes);
     const std::int64_t length = data.length(i);
     const std::int32_t* own = data.labels(i);
-    bool before = false;
+    std::int32_t before = 0;  // which of its labels the row before has
     for (std::int64_t t = 0; t < length; ++t) {
-      const bool wrong = y[t] != own[t];
-      if (wrong) node(t, y[t]);
-      if (t > 0 && (wrong || before)) {
-        edges(own[t - 1] * stride + own[t], y[t - 1] * stride + y[t]);
+      const std::int32_t cell = cell_[t * stride + y[t]], at = cell - cells.begin[t];
+      if (at != 0 || before != 0) {
+        std::int32_t& place = place_[first_[t] + before * cells.labels(t) + at];
+        if (t > 0) {
+          add(cell, y[t - 1] * stride + y[t], own[t - 1] * stride + own[t], place, cells);
+        } else {
+          const std::int32_t start = k * stride + own[0];
+          add(cell, data.boundaries ? k * stride + y[0] : start, start, place, cells);
+        }
       }
-      before = wrong;
+      before = at;
     }
-    if (!data.boundaries) return;
-    if (y[0] != own[0]) edges(k * stride + own[0], k * stride + y[0]);
-    if (before) edges((k + 1) * stride + own[length - 1], (k + 1) * stride + y[length - 1]);
+    if (before != 0 && data.boundaries) {
+      const std::int32_t end = (k + 1) * stride;
+      add(cells.begin[length - 1], end + y[length - 1], end + own[length - 1],
+          place_[first_[length] + before], cells);
+    }
+  }
+
+  static void add(std::int32_t cell, std::int32_t wrong, std::int32_t right, std::int32_t& place,
+                  LabelingCells& cells) {
+    if (place == none) {
+      place = static_cast<std::int32_t>(cells.steps.size());
+      cells.steps.push_back({cell, wrong, right});
+    }
+    cells.terms.push_back(place);
   }
 };
 

@@ -17,6 +17,7 @@ using ShortLabel = std::uint16_t;
 // square matrix, if they are.
 struct Labelings {
   std::vector<double> share;
+  std::vector<double> average;     // of the shares after recent passes; empty if there is none
   std::vector<ShortLabel> labels;  // one labeling after the other
   std::vector<double> products;    // line by line
   LabelingCells cells;             // of all of them
@@ -37,17 +38,22 @@ struct Labelings {
   }
   void add(const ShortLabel* y, std::int64_t length) {
     share.push_back(0.0);
+    if (!average.empty()) average.push_back(0.0);
     labels.insert(labels.end(), y, y + length);
     cells.forget();
   }
 
+  bool used(std::int64_t j) const {
+    return share[j] > 0.0 || (!average.empty() && average[j] > 0.0);
+  }
+
   void drop_unused(std::int64_t length) {
-    if (std::find(share.begin(), share.end(), 0.0) == share.end()) return;
     std::vector<std::int64_t> used;
     for (std::int64_t j = 0; j < count(); ++j) {
-      if (share[j] > 0.0) used.push_back(j);
+      if (this->used(j)) used.push_back(j);
     }
     const std::int64_t kept = std::ssize(used);
+    if (kept == count()) return;
     cells.forget();
     for (std::int64_t j = 0; j < kept; ++j) {
       for (std::int64_t l = 0; l < kept && with_products(); ++l) {
@@ -55,7 +61,9 @@ struct Labelings {
       }
       std::copy_n(labeling(used[j], length), length, labels.begin() + j * length);
       share[j] = share[used[j]];
+      if (!average.empty()) average[j] = average[used[j]];
     }
+    if (!average.empty()) average.resize(static_cast<std::size_t>(kept));
     if (with_products()) products.resize(static_cast<std::size_t>(kept * kept));
     share.resize(static_cast<std::size_t>(kept));
     labels.resize(static_cast<std::size_t>(kept * length));

@@ -16,6 +16,8 @@ from oracle_sequences import (
 )
 from widemargin import SequenceSVC
 from widemargin.auto.registry import choice_of
+from widemargin.methods.base import Settings
+from widemargin.methods.structures.cached_frank_wolfe import CachedFrankWolfe
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
 from widemargin.run import run
@@ -111,3 +113,26 @@ def test_batches_do_not_depend_on_threads() -> None:
         assert np.array_equal(more.coef_, one.coef_)
         assert np.array_equal(more.transition_, one.transition_)
         assert more.n_iter_ == one.n_iter_
+
+
+@pytest.mark.parametrize("boundaries", [True, False])
+def test_weights_are_those_of_the_labelings(boundaries: bool) -> None:
+    # Visits and the average of the last passes change both by hand; the certificate asks for each
+    # on its own, so that a slip would only show as a gap that does not close.
+    random = np.random.default_rng(3)
+    y = [np.cumsum(random.random(n) < 0.3) % 4 for n in random.integers(1, 9, 60)]
+    X = [np.eye(4)[labels] + 0.8 * random.normal(size=(labels.size, 4)) for labels in y]
+    problem = problem_of(X, y, 0.2, boundaries=boundaries)
+    method = CachedFrankWolfe()
+    state = method.start(problem, None, Settings(tol=1e-3, seed=0))
+    for _ in range(100):
+        method.advance(state)
+        weights, linear = problem.combine(state.point.alpha)
+        np.testing.assert_allclose(state.weights, weights, rtol=0.0, atol=1e-12)
+        assert boundaries or not state.weights[-2:].any()
+        assert state.sweeps.linear == pytest.approx(linear, rel=1e-12)
+        if state.expected_gap <= 1e-3:
+            break
+    # The last passes were averaged, and the average is what was expected of it.
+    assert state.hopes == 1
+    assert problem.certify(state.point)[1].relative_gap <= 1.2e-3

@@ -41,6 +41,12 @@ over all labels saw, or less if that pass saw less than half of what the one bef
 _STALLED = 0.7
 """They go on twice as long if that pass saw more than this times what the one before did."""
 
+_SURE = 0.95
+"""A run ends when the gap at the average of the last passes is thought to be this times the
+tolerance. On the OCR words, C from 0.003 to 0.3 and five seeds each, the certified gap was between
+0.84 and 1.11 of what was thought, and always below the tolerance. Where it is not, the run goes on
+and half of that is the next goal."""
+
 _MOST_SETTLING = 100
 """Such passes in a row at most, for a gap that rounding keeps open."""
 
@@ -77,41 +83,46 @@ class CachedFrankWolfe(LabelingSweeps):
         state.finished = sweeps.gap == 0.0
         # Visits see gaps that they then close in part: the next ones will see less by as much as
         # these saw less than the last ones.
-        gap, last = float(sweeps.gap), state.last_gap
-        rate = gap / last if gap < last < np.inf else 1.0
-        kept = self._settle(state, enough, self._goal(state, gap, rate))
+        gap, before = float(sweeps.gap), state.last_gap
+        rate = gap / before if gap < before < np.inf else 1.0
+        goal, last = self._goal(state, gap, rate)
+        kept = self._settle(state, enough, goal, last)
         primal = state.primal
         state.expected_gap = max(rate * gap, kept) / primal if primal > 0.0 else np.inf
         state.hopes += state.expected_gap <= state.settings.tol
         state.last_gap = gap
 
     @staticmethod
-    def _goal(state: LabelingState, gap: float, rate: float) -> float:
-        """Return the gap among the labels that are kept at which to look at all labels again."""
+    def _goal(state: LabelingState, gap: float, rate: float) -> tuple[float, bool]:
+        """Return the gap among the labels that are kept at which to look at all labels again.
+
+        And whether the run is to end there.
+        """
         # Where the gap hardly falls, shares have to be better before others are worth a search.
         stalls = rate > _STALLED and np.isfinite(state.last_gap)
         state.depth = _HALF * state.depth if stalls else min(_HALF, 2.0 * state.depth)
         goal = min(state.depth, rate) * gap
         allowed = state.settings.tol * state.primal
         if goal > allowed or stalls:
-            return goal
-        # Where visits saw less of it than usual, half of that is the next goal.
-        return MACHINE.seen_gap * allowed * _HALF**state.hopes
+            return goal, False
+        return _SURE * allowed * _HALF**state.hopes, True
 
     @staticmethod
-    def _settle(state: LabelingState, enough: float, goal: float) -> float:
+    def _settle(state: LabelingState, enough: float, goal: float, last: bool) -> float:
         """Visit the labels that are kept until the gap among them is small; return it.
 
-        It is of no use below what the next pass over all labels will see.
+        It is of no use below what the next pass over all labels will see. Every visit leaves some
+        gap to the others, which has the dual value close to its maximum long before the primal one
+        is close to its minimum. The average of the shares over the passes has much less of it, and
+        a dual value that is not below that of all of them: the run ends with the average. Earlier
+        passes do not take it, as it is behind the last shares.
         """
         problem, sweeps = state.problem, state.sweeps
-        size, count = problem.rows.size, problem.rows.count
+        size = problem.rows.size
         line = min(_LINE, problem.stride)
-        budget = max(1, int(count * MACHINE.call / size.block_sweep(line)))
+        budget = max(1, int(problem.rows.count * MACHINE.call / size.block_sweep(line)))
         kept = np.inf
-        for _ in range(_MOST_SETTLING):
-            if kept <= goal:
-                break
+        for count in range(1, _MOST_SETTLING + 1):
             if sweeps.begin_cached(int(state.random.integers(2**63)), enough) == 0:
                 return float(sweeps.gap)
             while not sweeps.sweep_cached(budget, problem.threads):
@@ -119,4 +130,12 @@ class CachedFrankWolfe(LabelingSweeps):
             problem.rows.checkpoint()
             problem.meter.add(MACHINE.sweep_call + size.block_sweep(line, sweeps.read))
             kept = float(sweeps.kept_gap)
+            if last:
+                # Weights that grow with the number of the pass: the first ones are far off.
+                sweeps.average(2.0 / (count + 1.0))
+                kept *= MACHINE.averaged_gap + (1.0 - MACHINE.averaged_gap) / count
+            if kept <= goal:
+                break
+        if last:
+            sweeps.take_average()
         return kept
