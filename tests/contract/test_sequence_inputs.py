@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from widemargin import SequenceSVC
+from widemargin import SequenceCRF, SequenceSVC
 from widemargin.data.feature_dicts import sequences_of_dicts
 
 
@@ -96,7 +96,16 @@ def test_scores_and_unseen_labels() -> None:
         ([X[0], X[1][:, :2]], Y[:2], {}, "sequence 1 has 2 features, expected 3"),
         (np.vstack(X), Y, {}, "pass lengths="),
         ([X[1]], [Y[1][:-1]], {}, "labels"),
-        ([X[0] * np.nan], [Y[0]], {}, "NaN"),
+        ([X[1], X[0] * np.nan], [Y[1], Y[0]], {}, "sequence 1: Input X contains NaN"),
+        (DICTS[0], Y[0], {}, "X is one sequence of feature dictionaries"),
+        (["two words"], [["a", "b"]], {}, "sequence 0 is neither a matrix of numbers"),
+        ([np.ones(2)], [["a", "b"]], {}, "sequence 0 is neither a matrix of numbers"),
+        ([X[1], X[0]], [Y[1], range(len(X[0]))], {}, "y mixes strings with other labels"),
+        ([np.eye(2)], [["a", 1]], {}, "some labels of sequence 0 are missing, or of another type"),
+        ([np.eye(2)], [["a", None]], {}, "some labels of sequence 0 are missing"),
+        ([np.eye(2)], [[1.0, np.nan]], {}, "some labels of sequence 0 are missing"),
+        ([np.eye(2)], [np.ones((2, 1))], {}, "one for each row"),
+        ([], [], {}, "X has no sequence with any rows"),
         ([X[0][:1]], [Y[0][:1]], {}, "at least two different labels"),
         (X, Y, {"C": -1.0}, "C must be"),
         (X, Y, {"cost": "zero"}, "cost must be 'hamming' or an array"),
@@ -115,6 +124,8 @@ def test_what_is_refused(rows: Any, labels: Any, settings: dict[str, Any], messa
 def test_lengths_must_fit() -> None:
     with pytest.raises(ValueError, match="lengths add up to 2"):
         SequenceSVC().fit(np.vstack(X), Y, lengths=[1, 1])
+    with pytest.raises(ValueError, match="lengths= goes with one matrix"):
+        SequenceSVC().fit(X, Y, lengths=[len(x) for x in X])
     model = SequenceSVC().fit(X, Y)
     with pytest.raises(ValueError, match="features, expected 3"):
         model.predict([X[0][:, :2]])
@@ -122,13 +133,47 @@ def test_lengths_must_fit() -> None:
         model.predict(DICTS)
 
 
+def test_sequences_without_rows() -> None:
+    nothing = [X[0][:0], []]
+    for model in (SequenceSVC().fit(X, Y), SequenceCRF().fit(X, Y)):
+        assert [each.size for each in model.predict(nothing)] == [0, 0]
+        assert [each.shape for each in model.decision_function(nothing)] == [(0, 3), (0, 3)]
+        with pytest.raises(ValueError, match="no rows to score"):
+            model.score(nothing, [[], []])
+    assert [each.shape for each in model.predict_proba(nothing)] == [(0, 3), (0, 3)]
+
+
+def test_rows_of_feature_names() -> None:
+    names = [[{"upper", "first"}, {"lower"}], [["lower"], ["upper"]]]
+    flags = [[dict.fromkeys(row, True) for row in sentence] for sentence in names]
+    labels = [["A", "B"], ["B", "A"]]
+    model = SequenceSVC().fit(names, labels)
+    assert list(model.feature_names_) == ["first", "upper", "lower"]  # not as the set has them
+    assert [list(each) for each in model.predict(flags)] == labels
+    with pytest.raises(ValueError, match="the model was trained on feature dictionaries"):
+        model.predict([X[0][:, :2]])
+
+
 def test_warm_start_weights_and_copies() -> None:
     model = SequenceSVC(C=0.5, warm_start=True, tol=1e-4).fit(X, Y)
     model.fit(X, Y)
     assert model.n_iter_ == 0
-    cold = SequenceSVC(C=0.6, tol=1e-4).fit(X, Y).n_iter_
-    model.set_params(C=0.6).fit(X, Y)
-    assert model.n_iter_ < cold
+    # The shares are kept: costs add up to C'/C times as much, and so do the weights. No step can
+    # lose any of that dual value, so that a fit that is stopped at once has it.
+    squared = sum(
+        float(np.vdot(each, each))
+        for each in (model.coef_, model.transition_, model.start_, model.end_)
+    )
+    costs = model.certificate_.dual + 0.5 * squared
+    start = 1.2 * costs - 0.5 * 1.2**2 * squared
+    model.set_params(C=0.6, max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, Y)
+    assert model.certificate_.dual >= start * (1.0 - 1e-9)
+    with pytest.warns(ConvergenceWarning):
+        cold = SequenceSVC(C=0.6, max_iter=1, tol=1e-4).fit(X, Y)
+    assert cold.certificate_.dual < start
+    model.set_params(max_iter=1000).fit(X, Y)
     assert model.certificate_.relative_gap <= 1e-4
     weight = np.where(np.arange(60) < 10, 2.0, 1.0)
     weighted = SequenceSVC(tol=1e-6).fit(X, Y, weight)

@@ -15,7 +15,7 @@ from widemargin.data.sequences import Sequences
 def _items(token: Any) -> Iterator[tuple[str, float]]:
     """Yield the features of one row: a dictionary, or a list of names."""
     if not isinstance(token, Mapping):
-        for name in token:
+        for name in _in_order(token):
             if not isinstance(name, str):
                 raise ValueError(f"a list of feature names has {name!r}, which is not a string")
             yield name, 1.0
@@ -25,10 +25,15 @@ def _items(token: Any) -> Iterator[tuple[str, float]]:
             yield f"{name}={value}", 1.0
         elif isinstance(value, Mapping):
             yield from ((f"{name}:{inner}", v) for inner, v in _items(value))
-        elif isinstance(value, list | tuple | set):
-            yield from ((f"{name}={inner}", 1.0) for inner in value)
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield from ((f"{name}={inner}", 1.0) for inner in _in_order(value))
         elif value is not None:
             yield str(name), float(value)
+
+
+def _in_order(names: Any) -> Any:
+    """Return names in an order that is the same in every process: that of a set is not."""
+    return sorted(names, key=str) if isinstance(names, set | frozenset) else names
 
 
 def _check_sentence(sentence: Any, number: int) -> None:
@@ -42,7 +47,7 @@ def _check_sentence(sentence: Any, number: int) -> None:
     if not isinstance(sentence, list | tuple):
         raise ValueError(f"{name} is of type {type(sentence).__name__}")
     for token in sentence:
-        if not isinstance(token, Mapping | list | tuple | set):
+        if not isinstance(token, Mapping | list | tuple | set | frozenset):
             raise ValueError(f"{name} has a row of type {type(token).__name__}")
 
 

@@ -72,7 +72,8 @@ class Sequences:
 def are_feature_dicts(X: Any) -> bool:
     """Whether X is a list of lists of feature dictionaries, as sklearn-crfsuite takes them.
 
-    An iterator has to be one over such lists: it cannot be looked at twice.
+    A row may also be a list or set of feature names. An iterator has to be one over such lists: it
+    cannot be looked at twice.
     """
     if isinstance(X, Iterator):
         return True
@@ -80,8 +81,15 @@ def are_feature_dicts(X: Any) -> bool:
         return False
     for sentence in X:
         if isinstance(sentence, list | tuple) and len(sentence):
-            return isinstance(sentence[0], Mapping)
+            return _has_names(sentence[0])
     return False
+
+
+def _has_names(row: Any) -> bool:
+    """Whether a row is given by the names of its features."""
+    if isinstance(row, list | tuple):
+        return any(isinstance(name, str) for name in row)
+    return isinstance(row, Mapping | set | frozenset)
 
 
 def sequences_of(X: Any, lengths: Any, features: int | None) -> Sequences:
@@ -101,13 +109,18 @@ def sequences_of(X: Any, lengths: Any, features: int | None) -> Sequences:
         raise ValueError("X is one matrix: pass lengths=, the number of rows of each sequence")
     if not hasattr(X, "__len__") or isinstance(X, str | bytes | Mapping):
         raise ValueError("X must be a list of sequences, or one matrix with lengths=")
-    return _joined(list(X), features)
+    parts = list(X)
+    if parts and isinstance(parts[0], Mapping):
+        raise ValueError("X is one sequence of feature dictionaries; pass a list of them, [X]")
+    return _joined(parts, features)
 
 
 def _with_lengths(X: Any, lengths: Any, features: int | None) -> Sequences:
     lengths = np.asarray(lengths)
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
         raise ValueError("lengths must be a list of whole numbers, none of them negative")
+    if isinstance(X, list | tuple) and len(X) and _is_matrix(X[0]):
+        raise ValueError("lengths= goes with one matrix; X is a list of sequences")
     X = _checked(X)
     if int(lengths.sum()) != X.shape[0]:
         raise ValueError(f"lengths add up to {int(lengths.sum())}, but X has {X.shape[0]} rows")
@@ -123,7 +136,7 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
         lengths[place] = size
         if size == 0:
             continue
-        matrix = part if _is_plain(part) else _checked(part)
+        matrix = part if _is_plain(part) else _checked_alone(part, place)
         _check_width(matrix.shape[1], features, f"sequence {place}")
         features = matrix.shape[1]
         matrices.append(matrix)
@@ -132,13 +145,41 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
     if any(sp.issparse(matrix) for matrix in matrices):
         X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     else:
-        X = sparse_if_cheaper(_checked(np.vstack(matrices)))
+        X = sparse_if_cheaper(_checked_joined(np.vstack(matrices), lengths))
     return Sequences(as_rows_array(X), lengths)
+
+
+def _checked_joined(X: NDArray[Any], lengths: Lengths) -> Any:
+    try:
+        return _checked(X)
+    except ValueError as error:
+        bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        if bad.size == 0:
+            raise
+        place = np.searchsorted(np.cumsum(lengths), bad[0], side="right")
+        raise ValueError(f"sequence {place}: {error}") from error
+
+
+def _is_matrix(part: Any) -> bool:
+    if isinstance(part, list | tuple):
+        return len(part) > 0 and isinstance(part[0], list | tuple | np.ndarray | Mapping)
+    return len(getattr(part, "shape", ())) == 2
 
 
 def _is_plain(part: Any) -> bool:
     """Whether the check of a sequence can wait until all are joined: a check costs 0.1 ms."""
     return isinstance(part, np.ndarray) and part.ndim == 2 and part.dtype.kind in "fiu"
+
+
+def _checked_alone(part: Any, place: int) -> Any:
+    """Return one sequence as a matrix; errors name it."""
+    try:
+        return _checked(part)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sequence {place} is neither a matrix of numbers, a row for each label, nor a list of "
+            f"feature dictionaries: {error}"
+        ) from error
 
 
 def _checked(X: Any) -> Any:
@@ -172,7 +213,12 @@ def joined_labels(y: Any, lengths: Lengths) -> NDArray[Any]:
         _labels_of(labels, place, int(length))
         for place, (labels, length) in enumerate(zip(y, lengths, strict=True))
     ]
-    parts = [part for part in parts if part.size]
+    return _concatenated([part for part in parts if part.size])
+
+
+def _concatenated(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({part.dtype.kind in "US" for part in parts}) > 1:
+        raise ValueError("y mixes strings with other labels")
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
@@ -181,4 +227,19 @@ def _labels_of(labels: Any, place: int, length: int) -> NDArray[Any]:
         raise ValueError(f"the labels of sequence {place} must be a list; got {labels!r}")
     if len(labels) != length:
         raise ValueError(f"sequence {place} has {length} rows but {len(labels)} labels")
-    return np.asarray(labels)
+    found = np.asarray(labels)
+    if found.ndim != 1:
+        raise ValueError(f"the labels of sequence {place} must be a list, one for each row")
+    if not _is_complete(found, labels):
+        raise ValueError(f"some labels of sequence {place} are missing, or of another type")
+    return found
+
+
+def _is_complete(found: NDArray[Any], labels: Any) -> bool:
+    """Whether no label is missing, and either all or none are strings: numpy would convert them."""
+    if found.dtype.kind == "f":
+        return not np.isnan(found).any()
+    if found.dtype.kind in "biu" or (isinstance(labels, np.ndarray) and labels.dtype != object):
+        return True
+    types = {type(label) for label in labels}
+    return type(None) not in types and len({issubclass(each, str) for each in types}) == 1

@@ -114,6 +114,8 @@ solver_, history_
         list of ndarray of shape (length, n_classes)
         """
         sequences = self._sequences(X, lengths)
+        if sequences.kept.size == 0:
+            return sequences.split(np.zeros((0, self.classes_.size)))
         found = marginals(self._weights, sequences.rows(), sequences.first, self.classes_.size)
         return sequences.split(found)
 

@@ -141,7 +141,12 @@ class SequenceClassifier(CertifiedClassifier):
                 raise ValueError("the model was not trained on feature dictionaries")
             known = {name: place for place, name in enumerate(names)}
             return sequences_of_dicts(X, known)[0]
-        return sequences_of(X, lengths, self.n_features_in_)
+        try:
+            return sequences_of(X, lengths, self.n_features_in_)
+        except ValueError as error:
+            if not hasattr(self, "feature_names_"):
+                raise
+            raise ValueError(f"{error}; the model was trained on feature dictionaries") from error
 
     def predict(self, X: Any, *, lengths: Any = None) -> Any:
         """Return the labeling with the highest score, by dynamic programming.
@@ -162,6 +167,8 @@ class SequenceClassifier(CertifiedClassifier):
         return sequences.split(self.classes_[self._codes(sequences)])
 
     def _codes(self, sequences: Sequences) -> NDArray[np.int32]:
+        if sequences.kept.size == 0:
+            return np.zeros(0, dtype=np.int32)
         threads = effective_n_jobs(self.n_jobs)
         return decode(self._weights, sequences.rows(), sequences.first, self.classes_.size, threads)
 
@@ -194,6 +201,8 @@ class SequenceClassifier(CertifiedClassifier):
         float
         """
         sequences = self._sequences(X, lengths)
+        if sequences.kept.size == 0:
+            raise ValueError("X has no rows to score")
         right = self.classes_[self._codes(sequences)] == joined_labels(y, sequences.lengths)
         weight = None if sample_weight is None else np.repeat(sample_weight, sequences.lengths)
         return float(np.average(right, weights=weight))
