@@ -24,7 +24,7 @@ struct AtBounds {
       const std::int64_t i = begin + k;
       const bool lower = low(i), upper = high(i);
       placed[i] = lower ? 0.0 : upper ? cost[i] : alpha[i];
-      return lower || upper ? y[i] * placed[i] : 0.0;
+      return y[i] * placed[i] * (lower || upper);  // not a choice, see `sum_in_chains`
     });
   }
 };
