@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policy_shapes import shape
+from policy_shapes import leg, shape
 from widemargin.auto.binary import BinaryPolicy
+from widemargin.auto.decision import Leg
 from widemargin.auto.regression import RegressionPolicy
 
 # loss of two classes that has the prices of the tube, rows, weights, stiffness, who begins
@@ -29,5 +30,18 @@ def test_who_begins(loss: str, rows: int, weights: int, stiffness: float, begins
 
 def test_plain_tubes_take_more_sweeps_than_hinges() -> None:
     hinge, squared = (shape(442, 10, loss) for loss in ("hinge", "squared_hinge"))
-    assert RegressionPolicy().expected(hinge) > 2.0 * BinaryPolicy().expected(hinge)
-    assert RegressionPolicy().expected(squared) == BinaryPolicy().expected(squared)
+    assert RegressionPolicy().cheap(hinge) > 2.0 * BinaryPolicy().cheap(hinge)
+    assert RegressionPolicy().cheap(squared) == BinaryPolicy().cheap(squared)
+
+
+def test_what_a_prediction_missed_counts_for_the_plain_loss() -> None:
+    """20373 x 1535: what sweeps were predicted to need stayed the same for 1900 of them."""
+    for loss, raised in (("hinge", True), ("squared_hinge", False)):
+        found = shape(20_000, 1_500, loss, per_row=35.0, tol=1e-6)
+        slowing = Leg("dual_cd", [1e9 * (k + 1) for k in range(200)])
+        slowing.gaps.extend((k + 1.0) ** -1.5 for k in range(200))
+        own, others = RegressionPolicy()._to_go(found, slowing), BinaryPolicy()._to_go
+        expected = others(found, slowing)
+        assert (own > 1.1 * expected) == raised
+        steady = leg("dual_cd", 2e8, 200, 1.0, 1e-4)
+        assert RegressionPolicy()._to_go(found, steady) < 3.0 * others(found, steady)

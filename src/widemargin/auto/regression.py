@@ -8,10 +8,14 @@ at zero on the way.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from widemargin.auto import prices
 from widemargin.auto.binary import BinaryPolicy
 from widemargin.auto.contest import Offer
+from widemargin.auto.decision import Leg
 from widemargin.auto.machine import MACHINE
+from widemargin.auto.prediction import sweeps_to_go
 from widemargin.auto.shape import BinaryShape
 
 
@@ -20,11 +24,32 @@ class RegressionPolicy(BinaryPolicy):
 
     sees_order = False  # small problems are solved to the last digits in the end, whatever was run
 
-    def expected(self, shape: BinaryShape) -> float:
-        """Price the sweeps that the stiffness lets expect."""
-        sweeps = super().expected(shape)
-        return sweeps if shape.smooth else MACHINE.tube_sweeps * sweeps
+    def cheap(self, shape: BinaryShape) -> float:
+        """Return the highest price at which a method may begin.
+
+        Sweeps themselves go on by what they show, not by this.
+        """
+        tube = 1.0 if shape.smooth else MACHINE.tube_sweeps
+        return min(tube * self.expected(shape), MACHINE.telling_sweeps * self.sweep(shape))
 
     def begins(self, shape: BinaryShape) -> Offer | None:
         """Leave it to sweeps where the number of Newton's steps is anybody's guess."""
         return None if prices.sorting(shape) else super().begins(shape)
+
+    def _to_go(self, shape: BinaryShape, leg: Leg) -> float:
+        """Predict what sweeps still cost, raised by what the prediction at half the work missed.
+
+        Rates that fall slowly make every prediction a little too low: what is left then stays the
+        same however much is spent, and below the price of another method for good. The squared loss
+        curves the dual in every direction, and its rates settle. Sweeps that have not cost yet what
+        was expected of them may be about to fall.
+        """
+        to_go = super()._to_go(shape, leg)
+        if shape.smooth or leg.work < self.expected(shape):
+            return to_go
+        half = bisect_right(leg.works, 0.5 * leg.work)
+        works, gaps = leg.works[:half], leg.gaps[:half]
+        before = sweeps_to_go(works, gaps, shape.tol, self.expected(shape)) if works else 0.0
+        if before <= 0.0:  # nothing was known then
+            return to_go
+        return to_go * max(1.0, (leg.work + to_go) / (leg.works[half - 1] + before))
