@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 #include "rows/parts.hpp"
 #include "rows/storage.hpp"
+#include "threads/parallel.hpp"
 
 namespace widemargin {
 
@@ -52,9 +53,27 @@ RowsHandle dense_rows(const nb::object& array, double bias) {
   throw std::invalid_argument("dense rows must be float32 or float64");
 }
 
+template <class Index>
+void require_columns(const Index* indices, std::int64_t begin, std::int64_t end, std::int64_t width,
+                     int threads) {
+  constexpr std::int64_t stretch = std::int64_t{1} << 18;
+  run_tasks((end - begin + stretch - 1) / stretch, threads, {}, [&](std::int64_t k) {
+    Index lowest = 0, highest = -1;
+    const std::int64_t last = std::min(end, begin + (k + 1) * stretch);
+    for (std::int64_t j = begin + k * stretch; j < last; ++j) {
+      lowest = std::min(lowest, indices[j]);
+      highest = std::max(highest, indices[j]);
+    }
+    if (lowest < 0 || static_cast<std::int64_t>(highest) >= width) {
+      throw std::invalid_argument("a column index is out of range");
+    }
+  });
+}
+
 template <class T, class Index>
 AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& indices,
-                 const nb::ndarray<nb::ro>& pointers, std::int64_t width, double bias) {
+                 const nb::ndarray<nb::ro>& pointers, std::int64_t width, double bias,
+                 int threads) {
   CsrRows<T, Index> rows;
   rows.values = static_cast<const T*>(values.data());
   rows.indices = static_cast<const Index*>(indices.data());
@@ -81,14 +100,7 @@ AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& i
   if (static_cast<std::int64_t>(rows.pointers[rows.count]) > length) {
     throw std::invalid_argument("row pointers reach past the stored values");
   }
-  Index lowest = 0, highest = -1;
-  for (std::int64_t j = rows.pointers[0]; j < rows.pointers[rows.count]; ++j) {
-    lowest = std::min(lowest, rows.indices[j]);
-    highest = std::max(highest, rows.indices[j]);
-  }
-  if (lowest < 0 || static_cast<std::int64_t>(highest) >= width) {
-    throw std::invalid_argument("a column index is out of range");
-  }
+  require_columns(rows.indices, rows.pointers[0], rows.pointers[rows.count], width, threads);
   rows.ordered = whole_rows_in_order(rows.indices, rows.pointers, rows.count, width);
   const std::int64_t stored = rows.pointers[rows.count] - rows.pointers[0];
   if (rows.ordered && rows.pointers[0] == 0 && stored == rows.count * width && width > 0) {
@@ -98,7 +110,7 @@ AnyRows csr_view(const nb::ndarray<nb::ro>& values, const nb::ndarray<nb::ro>& i
 }
 
 RowsHandle csr_rows(const nb::object& value_array, const nb::object& index_array,
-                    const nb::object& pointer_array, std::int64_t width, double bias) {
+                    const nb::object& pointer_array, std::int64_t width, double bias, int threads) {
   const auto values = nb::cast<nb::ndarray<nb::ro>>(value_array);
   const auto indices = nb::cast<nb::ndarray<nb::ro>>(index_array);
   const auto pointers = nb::cast<nb::ndarray<nb::ro>>(pointer_array);
@@ -112,13 +124,13 @@ RowsHandle csr_rows(const nb::object& value_array, const nb::object& index_array
     throw std::invalid_argument("indices and row pointers must both be int32 or both int64");
   }
   if (has_dtype<double>(values)) {
-    return {wide ? csr_view<double, std::int64_t>(values, indices, pointers, width, bias)
-                 : csr_view<double, std::int32_t>(values, indices, pointers, width, bias),
+    return {wide ? csr_view<double, std::int64_t>(values, indices, pointers, width, bias, threads)
+                 : csr_view<double, std::int32_t>(values, indices, pointers, width, bias, threads),
             owners};
   }
   if (has_dtype<float>(values)) {
-    return {wide ? csr_view<float, std::int64_t>(values, indices, pointers, width, bias)
-                 : csr_view<float, std::int32_t>(values, indices, pointers, width, bias),
+    return {wide ? csr_view<float, std::int64_t>(values, indices, pointers, width, bias, threads)
+                 : csr_view<float, std::int32_t>(values, indices, pointers, width, bias, threads),
             owners};
   }
   throw std::invalid_argument("values must be float32 or float64");
@@ -127,6 +139,15 @@ RowsHandle csr_rows(const nb::object& value_array, const nb::object& index_array
 // What is not valid is refused, with its reason, when the rows are viewed: here it has no repeats.
 template <class Index>
 using Indices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Index>
+std::int64_t longest_row(Indices<Index> pointers) {
+  Index longest = 0;
+  for (std::size_t i = 1; i < pointers.shape(0); ++i) {
+    longest = std::max(longest, static_cast<Index>(pointers.data()[i] - pointers.data()[i - 1]));
+  }
+  return static_cast<std::int64_t>(longest);
+}
 
 template <class Index>
 bool csr_has_repeats(Indices<Index> indices, Indices<Index> pointers, std::int64_t width) {
@@ -217,7 +238,9 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   m.def("has_repeats", &csr_has_repeats<std::int64_t>, nb::arg("indices"), nb::arg("pointers"),
         nb::arg("width"));
   m.def("csr_rows", &csr_rows, nb::arg("values"), nb::arg("indices"), nb::arg("pointers"),
-        nb::arg("width"), nb::arg("bias"));
+        nb::arg("width"), nb::arg("bias"), nb::arg("threads") = 1);
+  m.def("longest_row", &longest_row<std::int32_t>, nb::arg("pointers").noconvert());
+  m.def("longest_row", &longest_row<std::int64_t>, nb::arg("pointers").noconvert());
   register_products(m, rows);
   register_losses(m);
   register_blocks(m);

@@ -61,12 +61,12 @@ class Rows(OverExamples):
     """What `of` was given."""
 
     @classmethod
-    def of(cls, X: Any, shift: Vector | None = None) -> Rows:
+    def of(cls, X: Any, shift: Vector | None = None, threads: int = 1) -> Rows:
         """View a C-ordered array or canonical CSR matrix, see `as_rows_array`."""
         if sp.issparse(X):
-            view = core.csr_rows(X.data, X.indices, X.indptr, X.shape[1], 0.0)
+            view = core.csr_rows(X.data, X.indices, X.indptr, X.shape[1], 0.0, threads)
             # Slices of one matrix may share its arrays and leave some of them out.
-            longest = int(np.diff(X.indptr).max(initial=0))
+            longest = core.longest_row(X.indptr)
         else:
             view, longest = core.dense_rows(X, 0.0), X.shape[1]
         return cls(view, shift=shift, _longest=longest, array=X)

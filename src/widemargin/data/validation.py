@@ -94,7 +94,7 @@ def _viewed(estimator: Any, X: Any, threads: int = 1) -> tuple[Any, Rows]:
     if X.shape[1] > _MOST_FEATURES:
         raise ValueError(f"X has {X.shape[1]} features: weights for them fit into no memory")
     X = as_rows_array(X)
-    rows = Rows.of(X)
+    rows = Rows.of(X, threads=threads)
     if not _is_finite(rows, threads):
         _refuse(X, rows, None if estimator is None else type(estimator).__name__)
     return X, rows
