@@ -60,6 +60,10 @@ void make_products(const ChainCore& core, TokenGram& gram, std::int64_t begin, s
   });
 }
 
+void require_batch(std::int64_t batch) {
+  if (batch < 1) throw std::invalid_argument("a batch has at least one sentence");
+}
+
 // A run of block-coordinate Frank-Wolfe: it works on its weights in place.
 class ChainSweeps {
  public:
@@ -68,7 +72,7 @@ class ChainSweeps {
         weights_(std::move(weights)),
         sweep_(std::make_unique<ChainSweep>(core_.data(), batch)) {
     core_.require_all(weights_);
-    if (batch < 1) throw std::invalid_argument("a batch has at least one sentence");
+    require_batch(batch);
   }
 
   void prepare(std::int64_t begin, std::int64_t end) {
@@ -177,7 +181,7 @@ class PlainChains {
 class GibbsSweeps {
  public:
   GibbsSweeps(const ChainCore& core, MutableMatrix weights, MutableMatrix nodes,
-              MutableMatrix edges, double longest)
+              MutableMatrix edges, double longest, std::int64_t batch)
       : core_(core),
         weights_(std::move(weights)),
         nodes_(std::move(nodes)),
@@ -186,8 +190,9 @@ class GibbsSweeps {
     core_.require_all(weights_);
     require_shape(nodes_, data.first[data.count], data.stride(), "nodes");
     require_shape(edges_, data.count, data.lines() * data.stride(), "edges");
-    sweep_ = std::make_unique<GibbsSweep>(data, nodes_.data(), edges_.data());
-    sweep_->longest_ = longest;
+    require_batch(batch);
+    sweep_ = std::make_unique<GibbsSweep>(data, nodes_.data(), edges_.data(), batch);
+    sweep_->longest = longest;
   }
   void prepare(std::int64_t begin, std::int64_t end) {
     make_products(core_, sweep_->gram, begin, end);
@@ -195,14 +200,15 @@ class GibbsSweeps {
   std::int64_t begin(std::uint64_t seed, double threshold) {
     return sweep_->begin(core_.data(), seed, threshold);
   }
-  bool sweep(std::int64_t budget) {
+  bool sweep(std::int64_t budget, int threads) {
     nb::gil_scoped_release release;
     return core_.visit([&](const auto& rows) {
-      return sweep_->sweep(rows, core_.data(), weights_.data(), budget);
+      return sweep_->sweep(rows, core_.data(), weights_.data(), budget, threads);
     });
   }
   double gap() const { return sweep_->total_gap(); }
   double entropy() const { return sweep_->entropy; }
+  std::int64_t again() const { return sweep_->again; }
 
  private:
   ChainCore core_;
@@ -252,12 +258,14 @@ void register_structures(nb::module_& m) {
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);
   nb::class_<GibbsSweeps>(m, "GibbsSweeps")
-      .def(nb::init<const ChainCore&, MutableMatrix, MutableMatrix, MutableMatrix, double>(),
+      .def(nb::init<const ChainCore&, MutableMatrix, MutableMatrix, MutableMatrix, double,
+                    std::int64_t>(),
            nb::arg("core"), nb::arg("weights").noconvert(), nb::arg("nodes").noconvert(),
-           nb::arg("edges").noconvert(), nb::arg("longest"))
+           nb::arg("edges").noconvert(), nb::arg("longest"), nb::arg("batch"))
       .def("prepare", &GibbsSweeps::prepare, nb::arg("begin"), nb::arg("end"))
       .def("begin", &GibbsSweeps::begin, nb::arg("seed"), nb::arg("threshold"))
-      .def("sweep", &GibbsSweeps::sweep, nb::arg("budget"))
+      .def("sweep", &GibbsSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
+      .def_prop_ro("again", &GibbsSweeps::again)
       .def_prop_ro("gap", &GibbsSweeps::gap)
       .def_prop_ro("entropy", &GibbsSweeps::entropy);
   nb::class_<PlainChains>(m, "PlainChains")

@@ -184,11 +184,14 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_MOST_TRIALS": "a bound that keeps the loop finite",
     },
     "methods/structures/exponentiated_gradient.py": {
+        "_LARGEST_BATCH": "a share of work for each of a few threads",
         "_MOST_PARTIAL": "passes without a look at every sentence",
         "_OPEN": "a share of the gap that is allowed",
     },
-    "methods/structures/cached_frank_wolfe.py": {
+    "methods/structures/_batches.py": {
         "_BATCHES": "how stale the weights of a batch may be: a fifth of a percent of the data",
+    },
+    "methods/structures/cached_frank_wolfe.py": {
         "_LARGEST_BATCH": "a share of work for each of a few threads",
         "_LINE": "64 bytes, a line of cache, in weights",
         "_MOST_SETTLING": "ends passes that rounding keeps from their goal",

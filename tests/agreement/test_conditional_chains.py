@@ -13,6 +13,8 @@ from scipy.special import logsumexp
 
 from oracle_sequences import features, problem_of, small_sequences
 from widemargin import SequenceCRF
+from widemargin.methods.base import Settings
+from widemargin.methods.structures.exponentiated_gradient import ExponentiatedGradient
 from widemargin.problems.certificate import Point
 from widemargin.problems.conditional import ConditionalProblem, Potentials
 
@@ -166,3 +168,38 @@ def test_objective_of_crfsuite() -> None:
     losses = [float(v) for v in re.findall(r"Loss: ([0-9.]+)", "".join(lines))]
     model = SequenceCRF(C=0.5, boundaries=False, tol=1e-8).fit(X, y)
     assert 2.0 * model.certificate_.primal == pytest.approx(min(losses), rel=1e-6)
+
+
+def test_batches_do_not_depend_on_threads() -> None:
+    random = np.random.default_rng(4)
+    y = [np.cumsum(random.random(n) < 0.4) % 3 for n in random.integers(1, 5, 1700)]
+    y.append(np.cumsum(random.random(90) < 0.3) % 3)  # its rows' products are not kept
+    X = [np.eye(3)[labels] + 0.9 * random.normal(size=(labels.size, 3)) for labels in y]
+    one = SequenceCRF(C=0.05, tol=1e-5).fit(X, y)
+    assert one.certificate_.relative_gap <= 1e-5
+    for threads in (2, 3):
+        more = SequenceCRF(C=0.05, tol=1e-5, n_jobs=threads).fit(X, y)
+        assert np.array_equal(more.coef_, one.coef_)
+        assert np.array_equal(more.transition_, one.transition_)
+        assert more.n_iter_ == one.n_iter_
+
+
+def test_every_step_of_a_batch_gains() -> None:
+    # Few features that all sentences share: what they propose side by side is far too much.
+    random = np.random.default_rng(5)
+    y = [np.cumsum(random.random(n) < 0.4) % 3 for n in random.integers(1, 5, 1200)]
+    X = [np.eye(3)[labels] + 0.9 * random.normal(size=(labels.size, 3)) for labels in y]
+    problem = conditional(X, y, 5.0, True)
+    method = ExponentiatedGradient()
+    state = method.start(problem, None, Settings(tol=1e-6, seed=0))
+    last = -np.inf
+    for _ in range(5):
+        method.advance(state)
+        point = state.point
+        # Weights and entropy follow each step by hand; the pass over all sentences does not.
+        entropy, _, weights = problem.potentials(point.alpha)
+        np.testing.assert_allclose(state.weights, weights, rtol=0.0, atol=1e-9)
+        dual = float(problem.cost @ entropy) - 0.5 * float(np.vdot(weights, weights))
+        assert dual > last
+        last = dual
+    assert state.sweeps.again > 0

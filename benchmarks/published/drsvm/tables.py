@@ -62,11 +62,12 @@ def measure(row: dict[str, str], optimum: float | None, limit: float) -> dict[st
 
 
 def main() -> None:
-    """Run the rows that are missing."""
+    """Run the rows that are missing, or all that were asked for."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--limit", type=float, default=60.0, help="seconds a row")
     arguments.add_argument("--methods", nargs="*", default=list(OURS))
     arguments.add_argument("--data", nargs="*")
+    arguments.add_argument("--again", action="store_true", help="also rows that were measured")
     options = arguments.parse_args()
     with (REFERENCE / "drsvm_tables.csv").open() as file:
         published = list(csv.DictReader(file))
@@ -74,10 +75,9 @@ def main() -> None:
         optima = {
             (r["dataset"], r["q"], float(r["c"])): float(r["optimum"]) for r in csv.DictReader(file)
         }
-    rows = list(read("tables.csv"))
-    done = {(r["table"], r["dataset"], r["method"]) for r in rows}
+    rows = {_key(row): row for row in read("tables.csv")}
     for row in published:
-        if (row["table"], row["dataset"], row["method"]) in done:
+        if _key(row) in rows and not options.again:
             continue
         if row["method"] not in options.methods:
             continue
@@ -86,10 +86,15 @@ def main() -> None:
         key = (NAMES.get(row["dataset"], row["dataset"]), row["cost_q"], float(row["c"]))
         result = measure(row, optima.get(key), options.limit)
         if result is not None:
-            rows.append(result)
-            write("tables.csv", rows)
+            rows[_key(row)] = result  # in its place, if it was there
+            write("tables.csv", list(rows.values()))
             print(result, flush=True)
-    print(sum(r["reached"] == "True" for r in rows), "of", len(rows), "rows reached")
+    reached = sum(row["reached"] == "True" for row in rows.values())
+    print(reached, "of", len(rows), "rows reached")
+
+
+def _key(row: dict[str, str]) -> tuple[str, str, str]:
+    return row["table"], row["dataset"], row["method"]
 
 
 if __name__ == "__main__":

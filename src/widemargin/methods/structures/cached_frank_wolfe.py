@@ -16,16 +16,12 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings
+from widemargin.methods.structures._batches import batch_of
 from widemargin.methods.structures._labeling_sweeps import LabelingState, LabelingSweeps
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import SequenceProblem
 
 Matrix = NDArray[np.float64]
-
-_BATCHES = 500
-"""Batches that a pass is cut into, at least: those of a batch do not see each other's steps. On the
-OCR words passes of 300 batches would take a sixth more steps to the same gap, on CoNLL-2000 passes
-of 560 batches take none."""
 
 _LARGEST_BATCH = 16
 """Sentences of a batch at most: enough to keep a few threads busy. With twice as many,
@@ -66,8 +62,7 @@ class CachedFrankWolfe(LabelingSweeps):
         weights = np.zeros(problem.shape)
         if warm is not None:
             weights, _ = problem.combine(warm.alpha.feasible())
-        batch = min(_LARGEST_BATCH, max(1, problem.count // _BATCHES))
-        sweeps = core.ChainSweeps(problem.core, weights, batch)
+        sweeps = core.ChainSweeps(problem.core, weights, batch_of(problem.count, _LARGEST_BATCH))
         state = LabelingState(**self.opened(problem, weights, sweeps, settings))
         if warm is not None:
             duals = warm.alpha.feasible()
