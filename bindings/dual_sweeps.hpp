@@ -76,6 +76,7 @@ void register_sweeps_of(nb::module_& m, const char* name) {
       .def_prop_ro("largest_gradient", &Run::template seen<&SweepReport::largest_gradient>)
       .def_prop_ro("smallest_gradient", &Run::template seen<&SweepReport::smallest_gradient>)
       .def_prop_ro("gap", &Run::template seen<&SweepReport::gap>)
+      .def_prop_ro("misplaced", &Run::template seen<&SweepReport::misplaced>)
       .def(
           "closed_by_larger",
           [](const Run& run, double squared) {

@@ -25,6 +25,7 @@ struct SweepReport {
   // sum_i alpha_i m_i over those in the corner.
   double missed = 0.0;
   double inside = 0.0;
+  double misplaced = 0.0;  // visits to examples on the wrong side
 
   void add(const SweepReport& more) {
     largest_gradient = std::max(largest_gradient, more.largest_gradient);
@@ -32,6 +33,7 @@ struct SweepReport {
     gap += more.gap;
     missed += more.missed;
     inside += more.inside;
+    misplaced += more.misplaced;
   }
 
   // What of the gap closes where w is larger by just so much that no margin is missed, except by
@@ -142,6 +144,7 @@ struct MarginTerms {
       report.largest_gradient = std::max(report.largest_gradient, projected);
       report.smallest_gradient = std::min(report.smallest_gradient, projected);
       report.gap += c * Loss::value(m) - Loss::dual_term(old, c) + old * m;
+      report.misplaced += m < 0.0 ? 1.0 : 0.0;
       if constexpr (Loss::bounded) {
         if (old < c) {
           report.missed += c * Loss::value(m);

@@ -192,7 +192,7 @@ class _Run:
         state, progress = self.state, self.progress
         progress.iterations += 1
         progress.passes, progress.active = state.passes, state.active
-        progress.finished = state.finished
+        progress.finished, progress.misplaced = state.finished, state.misplaced
         progress.work = self.watched.meter.nanoseconds - self.work_before
         progress.expected.append(state.expected_gap)
         other = self.choice.next(progress)

@@ -153,6 +153,21 @@ def test_steps_far_ahead_of_the_sweeps_keep_their_loan() -> None:
     assert POLICY.next(SQUARE, [swept, stepped], "") is None
 
 
+def test_sweeps_that_put_the_examples_right_are_not_left() -> None:
+    """Stiff, and with a gap that stands at one; but fewer and fewer are on the wrong side."""
+    stiff = shape(2_300, 1_000, SQUARED, stiffness=30_000.0)
+    price = prices.offers(stiff)[0].price
+    standing = leg("dual_cd", 0.05 * price, 10, 1.0, 0.9999)
+    given_up = POLICY.next(stiff, [standing], "")
+    assert given_up is not None
+    assert given_up.method == "newton"
+    standing.misplaced = [0.3 * 0.7**k for k in range(10)]
+    assert POLICY.next(stiff, [standing], "") is None
+    dear = leg("dual_cd", 0.8 * price, 10, 1.0, 0.9999)  # what the bound allows is spent
+    dear.misplaced = standing.misplaced
+    assert POLICY.next(stiff, [dear], "") is not None
+
+
 TALL = shape(2_700, 256, SQUARED, stiffness=1_600.0)
 NEWTON = prices.offers(TALL)[0].price
 

@@ -6,7 +6,13 @@ import math
 
 import pytest
 
-from widemargin.auto.prediction import ahead, gives_way, steps_to_go, sweeps_to_go
+from widemargin.auto.prediction import (
+    ahead,
+    gives_way,
+    steps_to_go,
+    sweeps_to_go,
+    while_sorting,
+)
 
 
 def test_nothing_is_known_from_three_steps() -> None:
@@ -81,3 +87,23 @@ def test_evidence_has_to_back_the_prediction(
     spent: float, to_go: float, rival: float, due: bool
 ) -> None:
     assert gives_way(spent, to_go, rival) is due
+
+
+@pytest.mark.parametrize(
+    ("misplaced", "expected"),
+    [
+        ([], 100.0),
+        ([math.nan] * 4, 100.0),  # not known
+        ([0.0] * 4, 100.0),  # nothing to put right
+        ([0.3, 0.29, 0.31, 0.3], 100.0),  # half of it is noise
+        ([0.3, 0.2, 0.12, 0.15], 100.0),
+        ([0.3, 0.2, 0.09, 0.15], 20.0),  # once seen it counts
+        ([0.3, 0.0], 20.0),
+    ],
+)
+def test_what_was_expected_ends_where_examples_are_put_right(
+    misplaced: list[float], expected: float
+) -> None:
+    """Twice what was spent then, unless less was expected."""
+    assert while_sorting(100.0, 10.0, misplaced) == expected
+    assert while_sorting(15.0, 10.0, misplaced) == 15.0

@@ -258,3 +258,38 @@ def test_the_gap_at_the_end_of_a_step_is_the_one_expected(shape: tuple[int, int]
         if state.passes > 20.0:
             ratios.append(problem.certify(state.point)[1].relative_gap / state.expected_gap)
     assert float(np.median(ratios)) < 1.5
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_misplaced_examples_are_counted_when_they_are_visited(loss: str) -> None:
+    """Of orthogonal rows, so that no visit changes what another one sees."""
+    random = np.random.default_rng(4)
+    w = random.normal(size=50)
+    rows = Rows.of(np.eye(50))
+    y = np.where(random.random(50) < 0.5, 1.0, -1.0)
+    problem = BinaryProblem(rows, y, np.ones(50), LOSSES[loss], False)
+    sweeps = core.DualSweeps(problem.core, rows.norms, np.full(50, 0.5), w, 0.0, 0.0, 0.0)
+    wrong = np.count_nonzero(y * w < 0.0)
+    sweeps.begin(0)
+    assert sweeps.sweep(50)
+    assert sweeps.misplaced == wrong
+
+
+@pytest.mark.parametrize("loss", NAMES)
+def test_the_share_of_misplaced_examples(loss: str) -> None:
+    """Falls to none on examples that can be put right; not known where no example ever is."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(200, 60))
+    y = np.where(X @ random.normal(size=60) > 0.0, 1.0, -1.0)
+    problem = BinaryProblem(Rows.of(X), y, np.full(200, 100.0), LOSSES[loss], False)
+    method = DualCD()
+    state = method.start(problem, None, Settings(1e-3, 0))
+    shares = []
+    for _ in range(30):
+        method.advance(state)
+        shares.append(state.misplaced)
+    if LOSSES[loss].sparse:
+        assert 0.0 < shares[0] < 1.0
+        assert shares[-1] == 0.0
+    else:
+        assert np.isnan(shares).all()

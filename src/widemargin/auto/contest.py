@@ -24,6 +24,7 @@ from widemargin.auto.prediction import (
     steps_to_go,
     sweeps_to_go,
     while_saturated,
+    while_sorting,
 )
 
 _LOAN = 2.0
@@ -128,7 +129,7 @@ class Contest(ABC, Generic[Shape]):
         """Hand over once sweeps are predicted to cost more than the cheapest other method."""
         leg = legs[-1]
         to_go = self._to_go(shape, leg)
-        to_go = while_saturated(to_go, leg.gaps[-1], leg.work, self.expected(shape))
+        to_go = while_saturated(to_go, leg.gaps[-1], leg.work, self._expected_after(shape, leg))
         offer = self._cheapest(shape, legs) if to_go > self.least_price(shape) else None
         if offer is None:
             return None
@@ -171,7 +172,11 @@ class Contest(ABC, Generic[Shape]):
 
     def _to_go(self, shape: Shape, leg: Leg) -> float:
         """Predict what sweeps still cost; zero while nothing is known."""
-        return sweeps_to_go(leg.works, leg.gaps, shape.tol, self.expected(shape))
+        return sweeps_to_go(leg.works, leg.gaps, shape.tol, self._expected_after(shape, leg))
+
+    def _expected_after(self, shape: Shape, leg: Leg) -> float:
+        """Return what sweeps were expected to cost, as far as it still is."""
+        return while_sorting(self.expected(shape), leg.work, leg.misplaced)
 
     def _cheapest(self, shape: Shape, legs: Sequence[Leg]) -> Offer | None:
         """Return the cheapest method to hand over to; one that had its loan recalled costs more."""

@@ -51,6 +51,8 @@ class Leg:
         Whether another step could not change its point.
     refuted : float
         The gap that was proved when an estimate was last found to be too hopeful.
+    misplaced : list of float
+        Share of the examples that each step found on the wrong side; NaN where it is not known.
     """
 
     method: str
@@ -60,6 +62,7 @@ class Leg:
     active: int = 0
     finished: bool = False
     refuted: float = math.inf
+    misplaced: list[float] = field(default_factory=list)
 
     @property
     def work(self) -> float:
@@ -142,6 +145,7 @@ class Auto(Generic[Shape]):
         leg.works.append(progress.work)
         leg.active, leg.finished = progress.active, progress.finished
         leg.passes = progress.passes
+        leg.misplaced.append(progress.misplaced)
         best = leg.gaps[-1] if leg.gaps else math.inf
         leg.gaps.append(min(best, progress.expected[-1]))
         if leg.gaps[-1] <= progress.tol < progress.proved:

@@ -13,6 +13,12 @@ _FEWEST = 4
 _SATURATED = 0.9
 """A relative gap of sweeps above which their rate says little."""
 
+_SORTED = 1.0 / 3.0
+"""Share of the examples misplaced in the first sweep that is left where sweeps put them right. Of
+44 squared hinge fits whose gap was above that after four sweeps, nine were below this: in all
+of them sweeps were faster than Newton's method. None of the 29 in which they were slower was below
+it within eight sweeps."""
+
 _FARTHEST = 1e4
 """No rate that was seen over some work says anything about more than so many times as much."""
 
@@ -108,6 +114,18 @@ def while_saturated(forecast: float, gap: float, spent: float, expected: float) 
     before sweeps have cost as much.
     """
     return min(forecast, max(expected, 2.0 * spent)) if gap > _SATURATED else forecast
+
+
+def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> float:
+    """Bound what sweeps were expected to take, once they are seen to put the examples right.
+
+    Where the share of the `misplaced` ones has fallen to a part of what the first sweep found,
+    the costs do not matter any more that made many sweeps likely. No more counts than
+    twice what was spent so far.
+    """
+    first = misplaced[0] if misplaced else 0.0
+    sorts = first > 0.0 and min(misplaced) <= _SORTED * first
+    return min(expected, 2.0 * spent) if sorts else expected
 
 
 def over_dual(gap: float) -> float:

@@ -33,6 +33,8 @@ class State(ABC):
         Work so far, in passes over the data.
     finished : bool
         Whether another step could not change the point.
+    misplaced : float
+        Share of the examples that the last step found on the wrong side; NaN where it is not known.
     allowed : int
         Steps that the run still allows, at least one; set before each `advance`.
     made : int
@@ -43,6 +45,7 @@ class State(ABC):
     expected_gap: float = np.inf
     passes: float = 0.0
     finished: bool = False
+    misplaced: float = np.nan
     allowed: int = 1
     made: int = 1
 
@@ -115,7 +118,8 @@ class Progress:
 
     Its work is counted in operations (`widemargin.data.work`), never by the clock: the same data
     give the same choice on a busy machine. `expected` are the method's own estimates of the
-    relative gap, `proved` is what the latest certificate of its points said.
+    relative gap, `proved` is what the latest certificate of its points said, `misplaced` as in
+    `State`.
     """
 
     problem: Any
@@ -128,3 +132,4 @@ class Progress:
     expected: list[float] = field(default_factory=list)
     proved: float = 0.0
     finished: bool = False
+    misplaced: float = np.nan

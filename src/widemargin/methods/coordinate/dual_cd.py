@@ -162,6 +162,8 @@ class DualCD:
         # 2) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
         visited, gap = self._sweeps(state), sweeps.gap
         state.active = sweeps.active
+        if problem.loss.sparse:
+            state.misplaced = sweeps.misplaced / max(1, state.count)
         if sweeps.rho > 0.0:
             sweeps.b += sweeps.rho * sweeps.residual
             gap += sweeps.rho * sweeps.residual**2

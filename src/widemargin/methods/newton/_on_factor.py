@@ -36,6 +36,11 @@ class OnFactorState:
         return bool(self.inner.finished)
 
     @property
+    def misplaced(self) -> float:
+        """As in the inner method."""
+        return float(self.inner.misplaced)
+
+    @property
     def made(self) -> int:
         """As in the inner method."""
         return int(self.inner.made)
