@@ -45,7 +45,7 @@ class SequenceCRF(SequenceClassifier):
     n_jobs : int, optional
         Number of threads over the sequences; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        No effect: nothing is random.
+        Seed of the order in which sequences are visited.
     verbose : int, default=0
         Show a progress bar.
     callback : callable, optional
