@@ -23,7 +23,8 @@ struct AtBounds {
     return sum_in_chains(end - begin, [&](std::int64_t k) {
       const std::int64_t i = begin + k;
       const bool lower = low(i), upper = high(i);
-      placed[i] = lower ? 0.0 : upper ? cost[i] : alpha[i];
+      const double c = cost[i], a = alpha[i];
+      placed[i] = lower ? 0.0 : upper ? c : a;
       return y[i] * placed[i] * (lower || upper);  // not a choice, see `sum_in_chains`
     });
   }

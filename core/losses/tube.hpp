@@ -65,8 +65,8 @@ inline double tube_dual_sum(const Tube& tube, const double* beta) {
 inline LossSums tube_sums(const Tube& tube, const double* scores, double b, double reach) {
   const TwoSums steep = two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
     const double r = tube.target[i] - (scores[i] + b), over = std::abs(r) - tube.epsilon + reach;
-    const double slope =
-        over < 0.0 ? 0.0 : (tube.squared ? 2.0 * tube.cost[i] * over : tube.cost[i]);
+    // Not a choice between zero and a cost, see `sum_in_chains`.
+    const double slope = tube.cost[i] * (tube.squared ? 2.0 * over : 1.0) * (over >= 0.0);
     return {slope, slope * slope};
   });
   return {tube_sum(tube, scores, b), steep.first, steep.second};
