@@ -1,7 +1,7 @@
 // Products of the data with several vectors at once: the problems of a cross-validation share X, so
 // a row that is in cache serves all of them. The vectors are the columns of a
-// matrix, one column, or lane, per problem: weights x lanes, or examples x lanes, row major; lanes is
-// a multiple of four.
+// matrix, one column, or lane, per problem: weights x lanes, or examples x lanes, row major; lanes
+// is a multiple of four.
 //
 // Sums over the rows are taken in a fixed number of blocks and added in order, so that they do not
 // depend on the number of threads.

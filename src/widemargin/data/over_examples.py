@@ -58,7 +58,7 @@ class OverExamples:
     def plus(self, left: Vector, right: Vector, factor: float = 1.0) -> Vector:
         """Return left + factor · right, of vectors over the examples or the weights."""
         if self.threads is not None:
-            return self.threads.plus(left, right, factor)  # type: ignore[no-any-return]
+            return self.threads.plus(left, right, factor)
         if factor == 1.0:
             return left + right
         return left - right if factor == -1.0 else left + factor * right

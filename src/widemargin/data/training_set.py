@@ -219,9 +219,10 @@ def join_intercept(
 ) -> tuple[Vector, Vector]:
     """Return weights and intercepts as a problem has them, from ``coef_`` and ``intercept_``.
 
-    A penalised intercept is the last weight of every row; `scaling` is that of `TrainingSet`,
-    `shift` that of its rows.
+    In double precision, whatever that of the data is. A penalised intercept is the last weight of
+    every row; `scaling` is that of `TrainingSet`, `shift` that of its rows.
     """
+    coef = np.asarray(coef, dtype=np.float64)
     if not scaling:
         return coef, own_intercepts(coef, intercept, shift)
     return np.column_stack([coef, intercept / scaling]), np.zeros_like(intercept)
