@@ -38,7 +38,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_FEWEST": "steps that a rate needs",
         "_FARTHEST": "finite logarithms",
         "_SATURATED": "D below a tenth of P",
-        "_SORTED": "a share of the misplaced examples, between those of two kinds of fits",
+        "_PUT_RIGHT": "a share of the misplaced examples, between those of two kinds of fits",
     },
     "auto/prices.py": {"_UNSURE": "a standard deviation of two guessed prices"},
     "auto/robust_stages.py": {

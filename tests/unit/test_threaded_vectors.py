@@ -13,6 +13,7 @@ from widemargin.data import blocks
 from widemargin.data.block_work import CHUNK, Threads
 from widemargin.data.blocked_rows import BlockedRows
 from widemargin.data.memory_rows import MemoryRows, rows_in_blocks
+from widemargin.data.over_examples import OverExamples
 from widemargin.data.rows import Rows
 from widemargin.instruction_sets import core
 from widemargin.methods.newton._samples import spread_sample
@@ -45,6 +46,22 @@ def test_vectors_over_the_examples(jobs: int) -> None:
     filled = np.zeros(COUNT)
     threads.pieces(COUNT, lambda at: filled.__setitem__(at, a[at]))
     np.testing.assert_array_equal(filled, a)
+
+
+def test_matrices_of_any_order() -> None:
+    """What is read may have any order; what is written to in parts has to be in C order."""
+
+    class Shared(OverExamples):
+        threads = Threads(2)
+
+    rows = Shared()
+    matrix = np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    np.testing.assert_array_equal(rows.scaled(matrix, 2.0), 2.0 * matrix)
+    total = np.ones((3, 4))
+    rows.add_scaled(total, matrix, 3.0)
+    np.testing.assert_array_equal(total, 1.0 + 3.0 * matrix)
+    with pytest.raises(ValueError, match="C order"):
+        rows.add_scaled(matrix, total, 1.0)
 
 
 @pytest.mark.parametrize("jobs", JOBS)

@@ -13,7 +13,7 @@ _FEWEST = 4
 _SATURATED = 0.9
 """A relative gap of sweeps above which their rate says little."""
 
-_SORTED = 1.0 / 3.0
+_PUT_RIGHT = 1.0 / 3.0
 """Share of the examples misplaced in the first sweep that is left where sweeps put them right. Of
 44 squared hinge fits whose gap was above that after four sweeps, nine were below this: in all
 of them sweeps were faster than Newton's method. None of the 29 in which they were slower was below
@@ -124,7 +124,7 @@ def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> 
     twice what was spent so far.
     """
     first = misplaced[0] if misplaced else 0.0
-    sorts = first > 0.0 and min(misplaced) <= _SORTED * first
+    sorts = first > 0.0 and min(misplaced) <= _PUT_RIGHT * first
     return min(expected, 2.0 * spent) if sorts else expected
 
 

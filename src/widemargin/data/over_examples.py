@@ -51,8 +51,8 @@ class OverExamples:
         """Return a multiple of an array."""
         if self.threads is None:
             return np.multiply(numbers, factor, out=out)
-        out = np.empty_like(numbers) if out is None else out
-        self.threads.scaled(numbers.reshape(-1), factor, out.reshape(-1))
+        out = np.empty(numbers.shape) if out is None else out
+        self.threads.scaled(numbers.reshape(-1), factor, _flat(out))
         return out
 
     def plus(self, left: Vector, right: Vector, factor: float = 1.0) -> Vector:
@@ -68,7 +68,7 @@ class OverExamples:
         if self.threads is None:
             total += factor * numbers
         else:
-            self.threads.add_scaled(total.reshape(-1), numbers.reshape(-1), factor)
+            self.threads.add_scaled(_flat(total), numbers.reshape(-1), factor)
 
     def subtract(self, left: Vector, right: Vector) -> bool:
         """Subtract a vector from another one, in place; return whether anything is left."""
@@ -76,3 +76,10 @@ class OverExamples:
             return bool(self.threads.subtract(left, right))
         left -= right
         return bool(left.any())
+
+
+def _flat(numbers: Vector) -> Vector:
+    """View an array as a vector; a copy would be written to in vain."""
+    if not numbers.flags.c_contiguous:
+        raise ValueError("threads write to arrays in C order only")
+    return numbers.reshape(-1)
