@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -143,6 +144,19 @@ def test_sums_of_many_weights(count: int) -> None:
         for numbers, expected in zip(found(other), one, strict=True):
             np.testing.assert_array_equal(numbers, expected)
     np.testing.assert_allclose(one[0], X.T @ h, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_small_blocks")
+def test_compensated_sums() -> None:
+    """Both vectors together have all digits of the sum, and the same bits for any threads."""
+    X = sparse(900, 40, 16)
+    a = np.random.default_rng(2).standard_normal(900) * 10.0 ** np.arange(900) ** 0.3
+    one = rows_in_blocks(Rows.of(X), Threads(1)).compensated_pair(a)
+    exact = [math.fsum(column) for column in (X.multiply(a[:, None]).toarray()).T]
+    np.testing.assert_allclose(one[0] + one[1], exact, rtol=1e-13)
+    for jobs in JOBS[1:]:
+        other = rows_in_blocks(Rows.of(X), Threads(jobs)).compensated_pair(a)
+        np.testing.assert_array_equal(other, one)
 
 
 @pytest.mark.usefixtures("_small_blocks")
