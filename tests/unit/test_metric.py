@@ -9,6 +9,7 @@ from widemargin.auto.registry import choice_of
 from widemargin.data import work
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
+from widemargin.methods.newton._factors import sample_pays
 from widemargin.methods.newton._metric import Metric
 from widemargin.methods.newton.newton import Newton
 from widemargin.methods.newton.quasi_newton import QuasiNewton
@@ -127,3 +128,20 @@ def test_newton_goes_on_between_factors() -> None:
     assert state.rest is not None
     certificate = problem.certify(state.point)[1]
     assert certificate.relative_gap <= 1.1e-6  # rounding included
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_sample_of_examples_without_curvature() -> None:
+    """As on the squared hinge where all margins are kept: what is left is the penalty."""
+    problem = correlated(800, 12)
+    assert sample_pays(problem)
+    right = np.arange(12.0)
+    found = Metric().renewed(problem, np.zeros(800)).solve(right)
+    np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_a_gap_that_was_never_known_says_nothing() -> None:
+    """Work that was spent while the objective overflowed is no rate."""
+    problem = correlated()
+    metric = Metric(began=problem.meter.nanoseconds - 1e12)
+    assert metric.is_due(problem, 0.9, problem.rows.count, 1e-6)

@@ -33,8 +33,9 @@ def sampled_factor(problem: BinaryProblem, curvature: Vector) -> Factor | None:
 
     The more curvature an example has, the more likely it is drawn, and the less it counts for.
     """
-    size = MACHINE.factor_rows * problem.rows.weights
-    chance = np.minimum(curvature * (size / curvature.sum()), 1.0)
+    size, total = MACHINE.factor_rows * problem.rows.weights, float(curvature.sum())
+    # Where no example has curvature, none is drawn.
+    chance = np.minimum(curvature * (size / total if total > 0.0 else 0.0), 1.0)
     drawn = np.flatnonzero(np.diff(np.floor(np.cumsum(chance)), prepend=0.0) > 0.0)
     sample = problem.rows.take(drawn)
     matrix = sample.gram(curvature[drawn] / chance[drawn], problem.free_intercept)

@@ -84,12 +84,13 @@ class Metric:
         """
         gaps, made = self.gaps, max(1, len(self.gaps) - 1)
         back = [made] if self.factor is None else [made, (made + 1) // 2]
-        falls = [math.log(gaps[-1 - steps] / gaps[-1]) / steps for steps in back if steps]
+        known = [steps for steps in back if steps < len(gaps)]
+        falls = [math.log(gaps[-1 - steps] / gaps[-1]) / steps for steps in known]
         slowest = min(falls, default=0.0)
         return math.log(gaps[-1] / tol) / (slowest * made) if slowest > 0.0 else math.inf
 
     def renewed(self, problem: BinaryProblem, curvature: Vector) -> Metric:
-        """Return the metric of a new factor, or this one where that fails."""
+        """Return the metric of a new factor, or of the last one where that fails."""
         if sample_pays(problem):
             factor = sampled_factor(problem, curvature)
         else:
