@@ -191,8 +191,8 @@ void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows) {
             nb::gil_scoped_release release;
             std::visit(
                 [&](const auto& r) {
-                  take_by_column(r, place.data(), next.data(), numbers.data(), values.data(), room,
-                                 begin, end);
+                  take_by_column(r, place.data(), handle.weights(), next.data(), numbers.data(),
+                                 values.data(), room, begin, end);
                 },
                 handle.view);
           },

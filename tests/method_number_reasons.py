@@ -18,8 +18,8 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "part of the algorithm: rules of steps, units of rounding",
     ),
     "methods/newton/_column_sets.py": dict.fromkeys(
-        ("_EXACT", "_GROWTH", "_MORE", "_TAKEN_OUT"),
-        "an accuracy, growth of working sets, and products counted",
+        ("_EXACT", "_GROWTH", "_LEFT_OUT", "_MORE", "_TAKEN_OUT"),
+        "accuracies, growth of working sets, and products counted",
     ),
     "methods/newton/_elastic_net_model.py": dict.fromkeys(
         ("_DAMPING", "_FEW", "_ROUNDS", "_SWEEPS"),

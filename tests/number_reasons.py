@@ -26,10 +26,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_HAND_OVER": "products of a certificate and of a start, counted",
         "_MOST_LEGS": "prices double: a bound that keeps the loop finite",
     },
-    "data/columns.py": {
-        "_COPIED": "products counted",
-        "_SPARE": "a bound on the growth of a working set",
-    },
+    "data/columns.py": {"_SPARE": "a bound on the growth of a working set"},
     "exact/sparse_weights.py": {"_SCALE_BITS": "a precision far beyond that of the numbers"},
     "problems/linear.py": {"_EXACT": "a share of a tolerance"},
     "problems/rules.py": {"NEVER": "its exponential is zero"},

@@ -12,6 +12,8 @@ from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.columns import SparsePrimalCD
+from widemargin.methods.newton._column_sets import KeptMatrix
+from widemargin.methods.newton._elastic_net_model import QuadraticModel
 from widemargin.methods.newton._samples import balanced_sample
 from widemargin.methods.newton.sparse_weights import SparseProximalNewton
 from widemargin.problems.losses import LOSSES
@@ -62,11 +64,39 @@ def test_columns_are_read_in_place_until_that_costs_a_copy(constant: bool) -> No
     extended = np.hstack([part, np.ones((50, 1))]) if constant else part
     expected = extended.T @ (h[:, None] * extended)
     for turn in range(4):
-        assert columns.in_place == (turn == 0)
-        assert (last.rows is None) == (turn == 0)
+        # Each turn costs four products, half of which a copy would save; a copy costs four.
+        assert columns.in_place == (turn < 2)
+        assert (last.rows is None) == (turn < 3)
         np.testing.assert_allclose(columns.gram(h, constant), expected, atol=1e-12)
         np.testing.assert_allclose(columns.row_scores(w), part @ w, atol=1e-12)
         np.testing.assert_allclose(columns.row_combine(h), h @ part, atol=1e-12)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_a_kept_matrix_follows_the_curvature(layout: str, free: bool) -> None:
+    random = np.random.default_rng(5)
+    X = _dense(random, np.float64, 1.0 if layout == "dense" else 0.3)
+    rows = Rows.of(X if layout == "dense" else sp.csr_array(X))
+    columns, kept = Columns(rows, np.arange(12)), None
+    extended = np.hstack([X, np.ones((50, 1))]) if free else X
+    h, counted = random.random(50), []
+    h[:5] = 1e-4
+    for allowed in (0.0, 0.0, 0.1, 0.1):
+        before = rows.meter.nanoseconds
+        model = QuadraticModel(columns, np.zeros(12), np.zeros(12), h, np.zeros(50), free)
+        kept = KeptMatrix.following(kept, model, allowed)
+        counted.append(rows.meter.nanoseconds - before)
+        expected = extended.T @ (kept.curvature[:, None] * extended)
+        np.testing.assert_allclose(kept.matrix, expected, atol=1e-12)
+        assert np.abs(kept.curvature - h).max() <= allowed * h.mean()
+        # Four examples change by a lot, all others by little.
+        h = h * (1.0 + 1e-3 * random.random(50))
+        h[:4] = random.random(4) * np.array([1.0, 1.0, 0.0, 1.0])
+    assert max(counted[2:]) < 0.3 * min(counted[:2])
+    fresh = KeptMatrix.following(None, model, 0.1)
+    assert fresh.curvature[4] == 0.0
+    assert np.count_nonzero(fresh.curvature) > 40
 
 
 def test_a_sample_has_as_many_of_the_rare_class() -> None:

@@ -95,6 +95,9 @@ class MethodNumbers:
     newton_vectors, proximal_vectors, interior_vectors : float
         Operations on vectors over the examples in one step of the second-order methods, the line
         search's among them.
+    copied_columns, copy_saves : float
+        Products that a copy of some columns as rows costs (3 to 4 on w8a and 20 newsgroups), and
+        the share of work on columns where they are that a copy saves (0.3 to 0.6 there).
     quasi_pairs : int
         Moves that L-BFGS remembers, as SciPy's does.
     averaged_gap : float
@@ -162,6 +165,8 @@ class MethodNumbers:
     joint_set: int = 512
     most_lanes: int = 8
     newton_vectors: float = 90.0
+    copied_columns: float = 4.0
+    copy_saves: float = 0.5
     quasi_pairs: int = 10
     proximal_vectors: float = 15.0
     interior_vectors: float = 400.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,6 @@ from widemargin.instruction_sets import core
 Vector = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_COPIED = 3.0
-"""Products that a copy costs: a pass over the indices to count, one to copy, and the memory."""
-
 _SPARE = 1.5
 """Columns in a copy that is used again, as a multiple of those that are wanted."""
 
@@ -35,7 +33,7 @@ class LastColumns:
     places: Places | None = None
     rows: Rows | None = None
     lent: float = 0.0
-    """Nanoseconds that were spent since on columns that were read where they are."""
+    """Nanoseconds that a copy would have saved since on columns that were read where they are."""
 
     def scores(self, rows: Rows, w: Vector) -> Vector:
         """Return x_i · w for every row, by the copy if all columns with a weight are in it."""
@@ -94,7 +92,7 @@ class Columns:
         if rows is None or self.last.places is not self.places:
             rows = self.last.rows = Rows.of(self._copied())
             self.last.places, self.last.lent = self.places, 0.0
-            source.meter.add(source.size.product(_COPIED))
+            source.meter.add(source.size.product(MACHINE.copied_columns))
         # Those of an earlier run have its checkpoint and meter.
         return replace(rows, checkpoint=source.checkpoint, meter=source.meter)
 
@@ -107,12 +105,7 @@ class Columns:
         source, last = self.source, self.last
         if self.all or source.size.dense or last.places is self.places:
             return False
-        return last.lent < source.size.product(_COPIED)
-
-    def _lend(self, products: float) -> None:
-        work = self.source.size.product(products)
-        self.last.lent += work
-        self.source.meter.add(work)
+        return last.lent < source.size.product(MACHINE.copied_columns)
 
     def gram(self, curvature: Vector, constant: bool) -> NDArray[np.float64]:
         """Return Σ h_i x_i x_iᵀ over these columns, with a constant 1 at the end if asked for."""
@@ -122,10 +115,12 @@ class Columns:
         place = np.full(source.weights, -1, dtype=np.int32)
         place[self.places] = np.arange(self.places.size, dtype=np.int32)
         matrix = np.zeros((side, side))
-        for begin, end in source.pieces(source.size.product(2.0)):
+        work = source.size.product(2.0) * source.nonzeros(curvature) / max(1, source.count)
+        for begin, end in source.pieces(work):
             source.view.gram_of_columns(place, curvature, constant, matrix, begin, end)
         core.symmetrise(matrix)
-        self._lend(2.0)
+        self.last.lent += MACHINE.copy_saves * work
+        source.meter.add(work)
         return matrix
 
     def row_scores(self, w: Vector) -> Vector:
@@ -134,14 +129,14 @@ class Columns:
             return self.rows.scores(w)
         whole = np.zeros(self.source.weights)
         whole[self.places] = w
-        self.last.lent += self.source.size.product()
+        self.last.lent += self.source.size.product(MACHINE.copy_saves)
         return self.source.scores(whole)
 
     def row_combine(self, a: Vector) -> Vector:
         """Return Σ_i x_ij a_i for every column j, row by row."""
         if not self.in_place:
             return self.rows.combine(a)
-        self.last.lent += self.source.size.product()
+        self.last.lent += self.source.size.product(MACHINE.copy_saves)
         return self.source.combine(a)[self.places]
 
     def _copied(self) -> Any:
@@ -206,6 +201,10 @@ def column_counts(rows: Rows) -> Places:
     return counts
 
 
+_EXTENDING = Lock()
+"""Held while columns are added behind those of a store, where other threads would add theirs."""
+
+
 def _by_column(rows: Rows, places: Places) -> core.Columns:
     """Return columns in a copy that is stored column after column, which the rows keep.
 
@@ -216,13 +215,18 @@ def _by_column(rows: Rows, places: Places) -> core.Columns:
     """
     store: _Store = rows._kept.get("columns") or _Store.empty(rows)
     if (store.place[places] < 0).any():
-        store = rows._kept["columns"] = store.extended(rows, places)
+        with _EXTENDING:
+            store = rows._kept.get("columns") or store
+            store = rows._kept["columns"] = store.extended(rows, places)
     return store.columns.take(store.place[places])
 
 
 @dataclass(frozen=True, eq=False)
 class _Store:
-    """Columns one after the other, and which of them each column of the rows is, or −1."""
+    """Columns one after the other, and which of them each column of the rows is, or −1.
+
+    Values and row numbers have room behind them, in which the next store goes on.
+    """
 
     values: Vector
     numbers: NDArray[np.int32]
@@ -241,21 +245,26 @@ class _Store:
     def extended(self, rows: Rows, places: Places) -> _Store:
         """Return the same columns and those that are missing of some."""
         missing = places[self.place[places] < 0]
+        if not missing.size:
+            return self
         if self.passes * rows.size.product() > MACHINE.transposed_value * rows.size.values:
             missing = np.flatnonzero(self.place < 0)
         before = self.pointers[-1]
         ends = before + np.cumsum(column_counts(rows)[missing])
         pointers = np.concatenate([self.pointers, ends])
-        values, numbers = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=np.int32)
-        values[:before], numbers[:before] = self.values, self.numbers
+        values, numbers, end = self.values, self.numbers, int(ends[-1])
+        if values.size < end:
+            room = min(2 * end, int(column_counts(rows).sum()))
+            values, numbers = np.empty(room), np.empty(room, dtype=np.int32)
+            values[:before], numbers[:before] = self.values[:before], self.numbers[:before]
         place = np.full(rows.weights, -1, dtype=np.int32)
         place[missing] = np.arange(missing.size, dtype=np.int32)
         next_value = pointers[self.pointers.size - 1 : -1].copy()
-        for begin, end in rows.pieces():
-            rows.view.take_by_column(place, next_value, numbers, values, begin, end)
+        for first, last in rows.pieces():
+            rows.view.take_by_column(place, next_value, numbers, values, first, last)
         placed = self.place.copy()
         placed[missing] = self.pointers.size - 1 + np.arange(missing.size)
-        columns = core.Columns(values, numbers, pointers, rows.count)
+        columns = core.Columns(values[:end], numbers[:end], pointers, rows.count)
         return _Store(values, numbers, pointers, placed, columns, self.passes + 1)
 
 

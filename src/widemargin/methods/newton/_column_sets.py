@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +30,48 @@ _EXACT = 0.01
 """Models whose matrix is known are minimised so much better: that costs little beside the matrix,
 and the dual variables of the model then meet their constraints."""
 
+_LEFT_OUT = 0.1
+"""Share of the curvature that a matrix may lack at most: more would slow the steps down."""
+
 _TAKEN_OUT = 4.0
 """Products that taking columns out costs: two to count and copy them, two for what follows."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptMatrix:
+    """Σ h_i x_i x_iᵀ over the columns of a working set, which the next step changes to its own.
+
+    Only examples whose curvature has changed by more than a small share of the mean are added. The
+    first step has no matrix before it: there, those with hardly any curvature are left out.
+    `curvature` is what the matrix has, so that it belongs to it exactly.
+    """
+
+    columns: Columns
+    curvature: Vector
+    matrix: NDArray[np.float64]
+
+    @classmethod
+    def following(
+        cls, before: KeptMatrix | None, model: QuadraticModel, allowed: float
+    ) -> KeptMatrix:
+        """Return the matrix of a model, all anew if that is less work than what has changed."""
+        wanted, least = model.curvature, allowed * float(model.curvature.mean())
+        anew = np.where(wanted > least, wanted, 0.0)
+        if before is not None and before.columns is model.columns:
+            change = wanted - before.curvature
+            change[np.abs(change) <= least] = 0.0
+            if 2 * np.count_nonzero(change) < np.count_nonzero(anew):
+                before._add(change, model)
+                return cls(model.columns, before.curvature + change, before.matrix)
+        return cls(model.columns, anew, model.columns.gram(anew, model.free))
+
+    def _add(self, change: Vector, model: QuadraticModel) -> None:
+        """Change the matrix to that of another curvature; kernels take roots of what they add."""
+        come, gone = np.maximum(change, 0.0), np.maximum(-change, 0.0)
+        if come.any():
+            np.add(self.matrix, model.columns.gram(come, model.free), out=self.matrix)
+        if gone.any():
+            np.subtract(self.matrix, model.columns.gram(gone, model.free), out=self.matrix)
 
 
 class ByMatrix(ColumnNewton):
@@ -55,7 +97,11 @@ class ByMatrix(ColumnNewton):
 
     def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Form the matrix and minimise the model."""
-        matrix = model.columns.gram(model.curvature, model.free)
+        gap, tol = state.expected_gap, state.settings.tol
+        # What is left out costs such a share of what the step can gain: no more than the tolerance.
+        allowed = min(_LEFT_OUT, tol / gap) if gap > 0.0 else _LEFT_OUT
+        state.kept = KeptMatrix.following(state.kept, model, allowed)
+        matrix, state.curvature = state.kept.matrix.copy(), state.kept.curvature
         # The dual variables of a sample prove nothing.
         accuracy = wanted if state.sampled else _EXACT * wanted
         return by_matrix(model, state.penalty, accuracy, matrix)

@@ -83,6 +83,8 @@ class ColumnState(State):
     """Dual variables that are better than those that belong to the weights."""
     blurred: bool = False
     """Whether `v` is not known yet."""
+    kept: Any = None
+    """The matrix of the last model, if one was formed."""
 
     @property
     def spent(self) -> float:
@@ -213,6 +215,11 @@ class ColumnNewton(ABC):
         if not foreseen.allows(state.penalty, state.v, state.settings.tol * primal):
             return np.inf
         alpha, clipped = foreseen.duals(problem)
+        # The longest column is no shorter than the mean one: clipping may turn it by so much.
+        mean = np.sqrt(problem.rows.mean_squared_norm * problem.rows.count / problem.rows.weights)
+        if clipped * mean * state.penalty.of(state.w) > state.settings.tol * primal:
+            state.foreseen = None
+            return np.inf
         turned = clipped * np.sqrt(column_squares(problem.rows)) if clipped else 0.0
         slopes = foreseen.slopes(state.penalty, state.v, turned)
         gap = self._gap(state, alpha, slopes)
@@ -316,13 +323,14 @@ class ColumnNewton(ABC):
         found = self._searched(state, (old, z), slopes, move, expected)
         if found is None:
             return False
-        if found[0] is z:
-            moves = slopes + move if move else slopes
-            state.foreseen = Foreseen(state.alpha, state.curvature, moves, columns, z, left)
         fresh, state.scores, state.b, after = found
+        missed = abs(before - after - expected + 0.5 * bend)
+        if fresh is z:
+            moves = slopes + move if move else slopes
+            terms = state.alpha, state.curvature
+            state.foreseen = Foreseen(*terms, moves, columns, z, left, missed)
         # A model that foretold the decrease is worth more sweeps than one that did not.
-        foretold = abs(before - after - expected + 0.5 * bend) <= _FORETOLD * (before - after)
-        state.trust = 2.0 * state.trust if foretold else 1.0
+        state.trust = 2.0 * state.trust if missed <= _FORETOLD * (before - after) else 1.0
         w = state.w.copy()
         w[columns.places] = fresh
         state.w = w

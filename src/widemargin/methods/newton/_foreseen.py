@@ -29,6 +29,8 @@ class Foreseen:
     columns: Columns
     z: Vector
     left: float
+    missed: float
+    """How far the objective is from what the model foretold: about what these fall short of it."""
 
     def duals(self, problem: Any) -> tuple[Vector, float]:
         """Return them within their ranges, and the norm of what that changed."""
@@ -49,7 +51,9 @@ class Foreseen:
         return slopes + np.copysign(turned, slopes)
 
     def allows(self, penalty: Penalty, outside: Vector, gap: float) -> bool:
-        """Whether what the model left, and slopes outside it, allow for a gap."""
+        """Whether what the model left and missed, and slopes outside it, allow for a gap."""
+        if self.missed > gap:
+            return False
         others = np.abs(outside)
         others[self.columns.places] = 0.0
         violation = max(self.left, float(others.max(initial=0.0)) - penalty.rho)
