@@ -142,6 +142,7 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_LEAST_SHARE": "a share of an interval",
         "_HALF": "a share of the objective at zero",
     },
+    "methods/newton/_multiclass_system.py": {"_INEXACT": "a share of the gradient"},
     "methods/newton/multiclass.py": {
         "_LAST_STEP": "rounding, squared",
         "_SOLVED": "a share of the gap",
@@ -150,6 +151,7 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_GOOD_RATE": "a rate of convergence",
         "_NARROW": "a factor on an interval",
         "_WARM_WIDTH": "an interval, in margins",
+        "_WIDER": "a factor on an interval",
         "_LAST_DIGITS": "unit roundoffs",
     },
     "methods/newton/newton.py": {

@@ -42,7 +42,10 @@ _NARROW = 0.2
 """Factor on the interval when one step solved the problem: it has found its ties."""
 
 _WARM_WIDTH = 4.0
-"""The interval, in margins, around the dual point that another method got to."""
+"""The least interval, in margins, around the dual point that another method got to."""
+
+_WIDER = 4.0
+"""Factor between the intervals that are tried around such a point: later halvings do the rest."""
 
 _LAST_DIGITS = 1e-15
 """The relative gap at which rounding leaves nothing to gain."""
@@ -90,7 +93,9 @@ class MulticlassNewtonState(State):
         """The current point."""
         k, d = self.problem.classes, self.problem.rows.weights
         b = self.weights[d, :k].copy() if self.problem.free_intercept else np.zeros(k)
-        beta = CompressedDuals.read(self.duals, self.problem.rows.count)
+        # Where the centre has just moved it is what was judged; the duals belong to the next step.
+        judged = self.duals if self.steps_here else self.center
+        beta = CompressedDuals.read(judged, self.problem.rows.count)
         return Point(np.ascontiguousarray(self.weights[:d, :k].T), b, beta.sparse(k))
 
 
@@ -150,6 +155,8 @@ class MulticlassNewton:
         )
         state.scores = self._scores(state, weights)
         self._evaluate(state)
+        if warm is not None:
+            self._widen(state)
         return state
 
     def advance(self, state: MulticlassNewtonState) -> None:
@@ -177,6 +184,20 @@ class MulticlassNewton:
         problem.meter.add(multiclass_step(problem.rows.size, problem.stride))
         self._evaluate(state)
         self._recentre(state, at_zero)
+
+    def _widen(self, state: MulticlassNewtonState) -> None:
+        """Widen the interval around a warm point until steps have no more to gain than it costs.
+
+        ½‖W − W(β)‖² is what the steps have to gain at this interval, the mismatch what the rounding
+        costs. Around a poor dual point the former is larger by orders of magnitude, and as many
+        steps are lost on a problem whose solution is no better. The first interval of a cold start
+        is wide enough for any point.
+        """
+        widest = _first_width(state.problem)
+        while state.gap > 2.0 * state.mismatch and state.width < widest:
+            state.width = min(_WIDER * state.width, widest)
+            state.problem.meter.add(_evaluation(state.problem))
+            self._evaluate(state)
 
     def _scores(self, state: MulticlassNewtonState, weights: Matrix) -> Matrix:
         problem, d = state.problem, state.problem.rows.weights
@@ -243,6 +264,12 @@ class MulticlassNewton:
         expected = state.expected_gap
         self._evaluate(state)
         state.expected_gap = expected
+
+
+def _evaluation(problem: MulticlassProblem) -> float:
+    """Price the dual point, its image and the gap at known scores."""
+    size, stride = problem.rows.size, problem.stride
+    return size.block_product(stride, 1.0) + size.block_terms(stride)
 
 
 def _too_many_matrices(problem: MulticlassProblem) -> bool:
