@@ -26,6 +26,7 @@ from widemargin.problems.robust_bounds import (
     dual_bound,
     farthest_intercept,
     gain_at_radius_zero,
+    inside_factor,
     losses_bound,
     moved,
     residual_of,
@@ -217,7 +218,7 @@ class RobustProblem(OnRows):
         v = factor * v
         # 3) both values, and what rounding can be worth
         primal = self._primal_bound(point.w, b, scores, False)
-        alpha, proof = self._proof(primal, alpha, v, (False, moved(alpha, scaled)))
+        inside, proof = self._proof(primal, alpha, v, (False, moved(alpha, scaled)))
         allowed = accuracy * abs(primal.value)
         if worth_repeating(proof.rounding, proof.gap - proof.rounding, allowed):
             at, low, _ = self.rows.exact_intercept_here(point.w, b)
@@ -227,8 +228,8 @@ class RobustProblem(OnRows):
             v = self.rows.compensated_combination(alpha[0] - alpha[1], self.y)
             other, better = self._proof(primal, alpha, v, (True, 0.0))
             if better.gap < proof.gap:
-                alpha, proof = other, better
-        return Point(point.w, b, alpha), proof
+                inside, proof = other, better
+        return Point(point.w, b, inside), proof
 
     def primal_at(self, w: Vector, b: float) -> float:
         """Return P at any weights and intercept, from above, rounding included."""
@@ -268,14 +269,7 @@ class RobustProblem(OnRows):
             return alpha if gain > 0.0 else np.zeros_like(alpha), Certificate.bounds(
                 *primal, gain, 0.0
             )
-        for factor in (1.0, 1.0 - 1e-12, 1.0 - 1e-9, 1.0 - 1e-6):
-            inside, off = alpha, product[1]
-            if factor < 1.0:
-                inside = within(factor * alpha, self.weight)
-                off += moved(inside, factor * alpha)
-            dual = dual_bound(inside, factor * v, self.ball, self.scale, (product[0], off))
-            if dual.value > -np.inf:
-                break
+        inside, dual = self._inside(alpha, v, product)
         residual = residual_of(inside, self.y) if self.free_intercept else 0.0
         price = 0.0
         if residual > 0.0:
@@ -287,6 +281,25 @@ class RobustProblem(OnRows):
             return inside, Certificate.bounds(*primal, dual.value, dual.allowance + price)
         # No loss is negative.
         return np.zeros_like(alpha), Certificate.bounds(*primal, 0.0, 0.0)
+
+    def _inside(
+        self, alpha: Vector, v: Vector, product: tuple[bool, float]
+    ) -> tuple[Vector, Bound]:
+        """Return dual variables that are feasible whatever rounding did, with their dual value."""
+        dual = dual_bound(alpha, v, self.ball, self.scale, product)
+        if dual.value > -np.inf:
+            return alpha, dual
+        short = 1.0 - inside_factor(alpha, v, self.ball, self.scale, product)
+        for shrink in (short, 2.0 * short, max(2.0 * short, 1e-6)):
+            factor = 1.0 - min(shrink, 1.0)
+            inside = within(factor * alpha, self.weight)
+            off = product[1] + moved(inside, factor * alpha)
+            dual = dual_bound(inside, factor * v, self.ball, self.scale, (product[0], off))
+            if dual.value > -np.inf:
+                # What rounding took away counts as rounding: exact sums would give it back.
+                lost = max(0.0, float(alpha.sum()) - float(inside.sum()))
+                return inside, Bound(dual.value + lost, dual.allowance + lost)
+        return inside, dual
 
     def _best_intercept(self, point: Point, scores: Vector) -> float:
         """Return the best intercept at hand."""

@@ -98,18 +98,14 @@ def dual_bound(
     bound nothing.
     """
     gain = float(alpha.sum())
-    mass = upper_norm(float(np.vdot(alpha, alpha)), alpha.size) * 1.42
-    own = upper_norm(float(v @ v), v.size)
-    off = combination_error(size, mass + product[1], product[0], own)
-    off += product[1] * size.frobenius * (1.0 + 1e-6)
+    off = _combination_off(alpha, v, size, product)
     below = growth(alpha.size + 8.0) * gain
-    flipped = ball.label_cost * float(alpha[1].sum()) * (1.0 + growth(alpha.size + 8.0))
+    flipped = _flipped(alpha, ball)
     left = ball.radius - flipped
     if left < 0.0:
         return Bound(-np.inf, 0.0)
     if ball.l2 == 0.0:
-        spread = math.sqrt(v.size) if ball.norm == np.inf else 1.0
-        length = upper_length(v, dual_norm(ball.norm)) + spread * off * (1.0 + 1e-6)
+        length = upper_length(v, dual_norm(ball.norm)) + _spread(v, ball) * off
         left -= growth(8.0) * (ball.radius + flipped)
         return Bound(gain, below) if length <= left or not alpha.any() else Bound(-np.inf, 0.0)
     left = max(0.0, left - growth(8.0) * (ball.radius + flipped))
@@ -118,6 +114,40 @@ def dual_bound(
     below += half_square_error(squared, v.size + 8.0, off) / ball.l2
     below += growth(8.0) * squared / ball.l2
     return Bound(gain - 0.5 * squared / ball.l2, below)
+
+
+def inside_factor(
+    alpha: Vector, v: Vector, ball: Ball, size: Magnitudes, product: tuple[bool, float]
+) -> float:
+    """Return the multiple of dual variables that is feasible whatever rounding did, or near it."""
+    need = flipped = _flipped(alpha, ball)
+    lost = growth(8.0) * (ball.radius + flipped)
+    if ball.l2 == 0.0:
+        need += upper_length(v, dual_norm(ball.norm))
+        # The multiple itself is rounded.
+        product = (product[0], product[1] + moved(alpha, alpha))
+        lost += _spread(v, ball) * _combination_off(alpha, v, size, product)
+    return min(1.0, max(0.0, ball.radius - lost) / need) if need > 0.0 else 1.0
+
+
+def _combination_off(
+    alpha: Vector, v: Vector, size: Magnitudes, product: tuple[bool, float]
+) -> float:
+    """Return how far v can be from Σ (keep − flip) y x, with `product` as in `dual_bound`."""
+    mass = upper_norm(float(np.vdot(alpha, alpha)), alpha.size) * 1.42
+    own = upper_norm(float(v @ v), v.size)
+    off = combination_error(size, mass + product[1], product[0], own)
+    return (off + product[1] * size.frobenius * (1.0 + 1e-6)) * (1.0 + 1e-6)
+
+
+def _flipped(alpha: Vector, ball: Ball) -> float:
+    """Return what flips take of the radius, from above."""
+    return ball.label_cost * float(alpha[1].sum()) * (1.0 + growth(alpha.size + 8.0))
+
+
+def _spread(v: Vector, ball: Ball) -> float:
+    """Return the largest ratio of the dual norm to the Euclidean one."""
+    return math.sqrt(v.size) if ball.norm == np.inf else 1.0
 
 
 def _distance(v: Vector, norm: float, radius: float) -> float:
