@@ -37,7 +37,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_SATURATED": "D below a tenth of P",
         "_PUT_RIGHT": "a share of the misplaced examples, between those of two kinds of fits",
     },
-    "auto/prices.py": {"_UNSURE": "a standard deviation of two guessed prices"},
+    "auto/prices.py": {
+        "_UNSURE": "a standard deviation of two guessed prices",
+        "_LOOK": "a share that does not matter",
+    },
     "auto/robust_stages.py": {
         "_PATIENCE": "steps without progress that count as none",
         "_STAGE": "the sweeps of a stage, twice SHORTEST",
@@ -109,6 +112,10 @@ REASONS: dict[str, dict[str, str]] = {
     "linalg/conjugate_gradients.py": {
         "_FAR_ENOUGH": "a share of the decrease that a Newton step promises",
         "_LOST": "the share at which rounding wins",
+    },
+    "linalg/spectrum.py": {
+        "_MOST": "rows that tell about the others",
+        "_FEWEST": "rows that tell nothing",
     },
     "estimators/robust_svc_cv.py": {
         "_MOMENT": "seconds that a person waits once Ctrl-C was pressed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from widemargin.auto.decision import Leg
 from widemargin.auto.shape import BinaryShape
 from widemargin.data.work import Size
+from widemargin.linalg.spectrum import Spectrum
 from widemargin.problems.losses import LOSSES
 
 
@@ -16,6 +17,7 @@ def shape(
     per_row: float | None = None,
     stiffness: float = 1.0,
     tol: float = 1e-4,
+    spectrum: Spectrum | None = None,
 ) -> BinaryShape:
     """Make the shape of a binary problem; dense unless the values per row are given."""
     values = rows * weights if per_row is None else int(rows * per_row)
@@ -27,6 +29,7 @@ def shape(
         stiffness,
         tol,
         pieces=traits.smooth and traits.curvature_level is not None,
+        spectrum=spectrum,
     )
 
 

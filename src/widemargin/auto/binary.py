@@ -12,6 +12,7 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prediction import steps_to_go, sweeps_to_go
 from widemargin.auto.shape import BinaryShape
+from widemargin.linalg.spectrum import spectrum_of
 from widemargin.problems.binary import BinaryProblem
 
 
@@ -24,8 +25,11 @@ class BinaryPolicy(Contest[BinaryShape]):
     """Whether the digits beyond the tolerance depend on the order of the rows."""
 
     def shape_of(self, problem: BinaryProblem, tol: float, warm: bool) -> BinaryShape:
-        """Read the counts off a problem."""
-        return BinaryShape.of(problem, tol)
+        """Read the counts off a problem, and look at a few rows where that is worth its price."""
+        shape = BinaryShape.of(problem, tol)
+        if not prices.worth_a_look(shape):
+            return shape
+        return replace(shape, spectrum=spectrum_of(problem.rows, problem.free_intercept))
 
     def offers(self, shape: BinaryShape, leg: Leg | None = None) -> Sequence[Offer]:
         """Price the second-order methods; from where sweeps have got to, some take fewer steps."""

@@ -14,11 +14,15 @@ from widemargin.auto.contest import Offer
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
 from widemargin.data.work import Size, factor
+from widemargin.linalg.spectrum import rows_looked_at
 
 _UNSURE = 3.0
 """By how much a guessed price has to be below what sweeps are expected to cost, to go first: one
 standard deviation of their ratio, where a logistic fit's price is known to a factor of 1.6 and the
 sweeps are to one of 2.5."""
+
+_LOOK = 0.05
+"""What a look at the rows may cost, as a share of the cheapest method's price."""
 
 
 def sweep(shape: BinaryShape) -> float:
@@ -26,7 +30,7 @@ def sweep(shape: BinaryShape) -> float:
     return MACHINE.sweep_call + shape.size.sweep(shape.visit_cost)
 
 
-def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
+def expected_sweeps(size: Size, stiffness: float, tol: float, leading: float = 0.0) -> float:
     """Return how many sweeps coordinate descent is likely to take.
 
     The contraction of a sweep depends on how far the dual is from being separable: on the stiffness
@@ -34,10 +38,11 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
     curvature and what the loss does. With fewer active rows than weights X Xᵀ has curvature of its
     own in every direction, by the law of Marchenko and Pastur between (1 − √(n/d))² and
     (1 + √(n/d))² of the mean. What slows sweeps down is the spread of the whole curvature, 4√(n/d)
-    over the least: few rows among many weights are next to orthogonal.
+    over the least: few rows among many weights are next to orthogonal. The share of their squared
+    norms that lies along one `leading` direction has no part in the curvature of the others.
     """
     ratio = math.sqrt(min(1.0, MACHINE.active_rows * size.rows / max(1, size.weights)))
-    own = (1.0 - ratio) ** 2
+    own = (1.0 - leading) * (1.0 - ratio) ** 2
     stiffness = min(1.0, 4.0 * ratio) / (1.0 / min(max(stiffness, 1e-300), 1e300) + own)
     sweeps = MACHINE.least_sweeps + MACHINE.stiff_sweeps * stiffness**MACHINE.stiff_exponent
     return sweeps * digits_of(tol) / 4.0
@@ -46,7 +51,8 @@ def expected_sweeps(size: Size, stiffness: float, tol: float) -> float:
 @lru_cache(maxsize=256)
 def expected(shape: BinaryShape) -> float:
     """Price the sweeps that the stiffness lets expect; kept as `offers` are."""
-    return sweep(shape) * expected_sweeps(shape.size, shape.stiffness, shape.tol)
+    leading = 0.0 if shape.spectrum is None else shape.spectrum.leading
+    return sweep(shape) * expected_sweeps(shape.size, shape.stiffness, shape.tol, leading)
 
 
 def digits_of(tol: float) -> float:
@@ -112,6 +118,20 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     return steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients), True
 
 
+def worth_a_look(shape: BinaryShape) -> bool:
+    """Whether looking at the spectrum costs a small share of what the cheapest method does.
+
+    It tells about sweeps and L-BFGS, and so where the loss is smooth.
+    """
+    if not shape.smooth or not shape.compiled or shape.elsewhere:
+        return False
+    count = rows_looked_at(shape.size.rows)
+    values = int(count * shape.size.mean)
+    price = MACHINE.step + Size(count, shape.size.weights, values).row_gram()
+    cheapest = min(expected(shape), quasi_newton(shape).price, offers(shape)[0].price)
+    return price <= _LOOK * cheapest
+
+
 @lru_cache(maxsize=256)
 def quasi_newton(shape: BinaryShape) -> Offer:
     """Price L-BFGS: the gradient at the start, the scales of the columns, steps, or a factor.
@@ -120,22 +140,44 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     holds here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two
     do, or where rows are fewer than weights: then it depends on the same eigenvalues as sweeps,
     which cost no more and show their rate from the first on, and has to be the cheaper one by far.
+    It is no guess where the largest eigenvalue bounds the steps.
     """
     size = shape.size
     free = size.rows < size.weights
+    spread = 1.0 if shape.spectrum is None else shape.spectrum.spread
     # The mean eigenvalue that the rows add.
-    mean = max(shape.stiffness * max(1.0, size.rows / max(1, size.weights)), 1e-16)
-    steps = _quasi_newton_steps(size, mean)
-    spread = mean * math.sqrt(size.rows) if free else mean
-    easy = spread < 1.0
-    if easy:
-        # A step leaves a share κ of the gradient, whose square is the gap.
-        steps = min(steps, 1.0 - math.log(shape.tol) / (1e-9 - 2.0 * math.log(spread)))
+    mean = max(spread * shape.stiffness * max(1.0, size.rows / max(1, size.weights)), 1e-16)
+    guess, bound = _quasi_newton_steps(size, mean), _bounded_steps(shape, mean)
     matrix = size.gram() + factor(size.weights)
     most = MACHINE.tried_instead * matrix + quasi_newton_factor(shape)
-    price = size.product(1.0 if free else 3.0) + min(steps * size.quasi_newton_step(), most)
+    steps = min(guess, bound) * size.quasi_newton_step()
+    price = size.product(1.0 if free else 3.0) + min(steps, most)
     begins = not _sampled(size) and not (free and _UNSURE * price > expected(shape))
-    return Offer("quasi_newton", price, begins=shape.smooth and (easy or begins))
+    return Offer("quasi_newton", price, begins=shape.smooth and (bound <= guess or begins))
+
+
+def _bounded_steps(shape: BinaryShape, mean: float) -> float:
+    """Return how many steps the largest eigenvalues that the rows add allow; at least one.
+
+    As conjugate gradients, L-BFGS takes a step for an eigenvalue that stands out, and for the rest
+    the error falls by (√κ − 1) / (√κ + 1) a step, where κ is the condition number. The gap is its
+    square, and where the penalty outweighs the rows it is small to begin with. Where nothing is
+    known about the spectrum, a guess has to say that much.
+    """
+    found = shape.spectrum
+    if found is None:
+        guess = mean * math.sqrt(shape.size.rows) if shape.size.rows < shape.size.weights else mean
+        return _steps_at(guess, shape.tol) if guess < 1.0 else math.inf
+    scale = found.spread * shape.stiffness
+    first = _steps_at(scale * found.largest, shape.tol)
+    # Where pieces change, what a step has taken out comes back.
+    return first if shape.pieces else min(first, 1.0 + _steps_at(scale * found.second, shape.tol))
+
+
+def _steps_at(largest: float, tol: float) -> float:
+    root = math.sqrt(1.0 + min(max(largest, 1e-12), 1e300))
+    digits = math.log(max(2.0, 2.0 * min(largest, 1.0) / tol))
+    return max(1.0, digits / (2.0 * math.log((root + 1.0) / (root - 1.0))))
 
 
 def quasi_newton_factor(shape: BinaryShape) -> float:

@@ -1,4 +1,4 @@
-"""What a decision may know about a problem: counts, costs and a tolerance, no data."""
+"""What a decision may know about a problem: counts, costs, a tolerance, a look at a few rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from widemargin.data.work import Size
+from widemargin.linalg.spectrum import Spectrum
 from widemargin.problems.binary import BinaryProblem
 
 
@@ -30,6 +31,8 @@ class BinaryShape:
         Whether the loss is quadratic on pieces: Newton's method has to sort the examples to them.
     elsewhere : bool
         Whether the rows are not in memory: only products with all of them are cheap.
+    spectrum : Spectrum or None
+        The eigenvalues that the rows add, where it was worth a look at a few of them.
     """
 
     size: Size
@@ -40,6 +43,7 @@ class BinaryShape:
     compiled: bool = True
     pieces: bool = False
     elsewhere: bool = False
+    spectrum: Spectrum | None = None
 
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:

@@ -106,6 +106,12 @@ class Rows(OverExamples):
         squared = self.count * self.mean_squared_norm * (1.0 + 1e-6) + stored * 2.3e-308
         return float(np.sqrt(squared) * (1.0 + 1e-6))
 
+    def kept(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return what was computed under a name before, or compute it; all runs share it."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
+
     def forget_norms(self) -> None:
         """Free the memory of the norms; they are recomputed on demand."""
         self._kept.pop("norms", None)
