@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,6 +36,25 @@ def joint(rows: int, weights: int, classes: int, served: bool = True) -> Multicl
 def test_joint_problems_begin_with_sweeps() -> None:
     assert JOINT.first(joint(6_000, 60, 20), "").method == "block_dual_cd"
     assert JOINT.first(joint(1_800, 4_000, 30, served=False), "").method == "block_dual_cd"
+
+
+def test_joint_problems_begin_with_newton_steps_where_sweeps_are_hardly_an_option() -> None:
+    """17064 x 13 at C = 9: sweeps that only told took a fifth of the time."""
+    hard = replace(joint(17_000, 13, 3), stiffness=190.0, tol=1e-6)
+    assert JOINT.first(hard, "").method == "proximal_newton"
+    # Easier: 9984 x 4 at C = 21 took sweeps a quarter of the steps' time.
+    assert JOINT.first(replace(hard, stiffness=15.0), "").method == "block_dual_cd"
+    # From a point near the solution a few sweeps may do.
+    assert JOINT.first(replace(hard, warm=True), "").method == "block_dual_cd"
+    # The same doubt, but sweeps tell for a hundredth of what the steps cost.
+    dear = replace(joint(3_400, 790, 3), stiffness=1e5, tol=1e-3)
+    assert JOINT.expected(dear) > 10.0 * dear.steps(3_400)
+    assert JOINT.first(dear, "").method == "block_dual_cd"
+    # Steps that begin and do not get ahead give way to sweeps.
+    spent = leg("proximal_newton", 2.1 * hard.steps(17_000), 80, 1.0, 0.999)
+    decision = JOINT.next(hard, [spent], "")
+    assert decision is not None
+    assert decision.method == "block_dual_cd"
 
 
 def test_joint_problems_with_few_rows_have_newton_steps_in_row_space() -> None:

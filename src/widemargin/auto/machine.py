@@ -93,6 +93,12 @@ class Machine(MethodNumbers):
         2.8, in the middle half of them 1.9 to 11).
     block_sweeps : float
         How many times as many sweeps block descent takes (mean of 52 recorded runs).
+    block_told : float
+        Sweeps after which block descent has told how hard a problem is: four steps, of which all
+        but the first sweep up to three times over the examples that are not at rest.
+    joint_unsure : float
+        The factor to which the ratio of what sweeps and Newton steps on a joint problem are
+        predicted to cost is known (root mean square over 22 cells of the map that both solved).
     pair_passes, pair_steps, pair_steps_per_digit : float
         Products with all rows that a step of descent in pairs costs (median over the 14 problems of
         benchmarks/one_class), and the steps that it takes: so many, and so many more for each digit
@@ -217,6 +223,8 @@ class Machine(MethodNumbers):
     stiff_exponent: float = 0.6
     tube_sweeps: float = 2.8
     block_sweeps: float = 3.0
+    block_told: float = 13.0
+    joint_unsure: float = 3.8
     pair_passes: float = 4.0
     pair_steps: float = 0.5
     pair_steps_per_digit: float = 0.5

@@ -31,9 +31,10 @@ SWEEPS, STEPS = "block_dual_cd", "proximal_newton"
 
 @dataclass(frozen=True)
 class MulticlassShape(JointShape):
-    """A joint multiclass problem as the policy sees it."""
+    """A joint multiclass problem as the policy sees it; `warm` means that a point is known."""
 
     free_intercept: bool = False
+    warm: bool = False
 
     @classmethod
     def of(cls, problem: MulticlassProblem, tol: float) -> MulticlassShape:
@@ -84,7 +85,7 @@ class MulticlassPolicy(Contest[MulticlassShape]):
 
     def shape_of(self, problem: MulticlassProblem, tol: float, warm: bool) -> MulticlassShape:
         """Read the counts off a problem."""
-        return MulticlassShape.of(problem, tol)
+        return replace(MulticlassShape.of(problem, tol), warm=warm)
 
     def offers(self, shape: MulticlassShape, leg: Leg | None = None) -> list[Offer]:
         """Price the Newton steps on the examples that are not at rest."""
@@ -112,7 +113,24 @@ class MulticlassPolicy(Contest[MulticlassShape]):
         blocks = shape.size.rows * shape.classes
         if blocks <= MACHINE.tiny_blocks and shape.steps_served:
             return Decision(STEPS, cause.few_weights(shape.side))
+        if not shape.warm and shape.steps_served and self._hardly_in_doubt(shape):
+            return Decision(STEPS, cause.few_weights(shape.side))
         return self.swept(cause.SWEEPS_TELL)
+
+    def _hardly_in_doubt(self, shape: MulticlassShape) -> bool:
+        """Whether Newton steps are so likely to be cheaper that sweeps need not tell.
+
+        Both choices are compared by the logarithm of the regret that they let expect. Sweeps that
+        only tell cost their share of the price. Where steps begin and sweeps would have been
+        enough, the price is paid twice over, which is the loan, in place of the few sweeps that
+        are the least; that happens where the ratio of both predictions, log-normal, is off by all
+        of itself.
+        """
+        price, sweep = shape.steps(shape.size.rows), self.sweep(shape)
+        digits = math.log(max(self.expected(shape) / price, 1e-9)) / math.log(MACHINE.joint_unsure)
+        wrong = 0.5 * math.erfc(digits / math.sqrt(2.0))
+        lost = math.log(max(2.0 * price / (MACHINE.least_sweeps * sweep), 1.0))
+        return wrong * lost < math.log1p(MACHINE.block_told * sweep / price)
 
     def next(self, shape: MulticlassShape, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Decide after a step: another method, or None to go on.
