@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from oracle_multiclass import RULES, make_classes
+from widemargin.auto.machine import MACHINE
 from widemargin.data.rows import Rows
+from widemargin.data.work import Size
 from widemargin.linalg import conjugate_gradients as gradients
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.block_dual_cd import BlockDualCD
@@ -114,3 +116,11 @@ def test_directions_are_as_exact_as_needed(monkeypatch: pytest.MonkeyPatch) -> N
     gradient = state.weights - state.combination
     systems._conjugate_gradients(case, state.ties, gradient, float(np.vdot(gradient, gradient)))
     assert left[-1][0] <= 2.0 * left[-1][1]
+
+
+def test_a_product_is_priced_with_the_blocks_that_follow_it() -> None:
+    """Where classes are many and rows are few, solving with the blocks takes most of the time."""
+    size = Size(1200, 97, 6500)
+    blocks = systems.tied_product(size, 20, 20, 1200) - systems.tied_product(size, 0, 20, 1200)
+    assert blocks > 2.0 * size.block_product(20, 2.0)
+    assert systems.iterative_work(size, 20, 20, 1200, 5000) > MACHINE.joint_products * blocks

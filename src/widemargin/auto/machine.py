@@ -67,6 +67,9 @@ class Machine(MethodNumbers):
     small_factor, thin_columns : float
         What a factorisation costs beside its multiplications; columns whose multiplications its
         triangles lose while they are small, on top of a third of the side.
+    solve_entry, solve_call : float
+        Solving with a Cholesky factor for one vector, per entry of a matrix of its side, and its
+        call: 97 to 800 weights, 3 and 20 of them in turn (not calibrated).
     sweep_call, gradient_call, step : float
         What a sweep, a step of conjugate gradients and one of a second-order method cost in Python.
     largest_factorised : int
@@ -206,6 +209,8 @@ class Machine(MethodNumbers):
     sparse_row_product: float = 0.5
     small_factor: float = 5000.0
     thin_columns: float = 60.0
+    solve_entry: float = 0.66
+    solve_call: float = 1350.0
     sweep_call: float = 20000.0
     gradient_call: float = 25000.0
     step: float = 100000.0

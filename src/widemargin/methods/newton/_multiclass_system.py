@@ -77,7 +77,7 @@ def _products_instead(problem: MulticlassProblem, ties: core.Ties, direct: float
     size = problem.rows.size
     left = MACHINE.tried_instead * direct
     left -= _blocks_work(size, problem.classes, ties.count, ties.freedoms)
-    product = tied_product(size, problem.stride, ties.count)
+    product = tied_product(size, problem.classes, problem.stride, ties.count)
     return min(MACHINE.multiclass_products, int(left / product))
 
 
@@ -86,9 +86,11 @@ def _blocks_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
     return size.gram(ties + freedoms) + classes * work.factor(size.weights)
 
 
-def tied_product(size: Size, stride: int, ties: int) -> float:
-    """Price a product with the matrix, of the examples that have ties."""
-    return MACHINE.gradient_call + size.block_product(stride, 2.0) * ties / max(1, size.rows)
+def tied_product(size: Size, classes: int, stride: int, ties: int) -> float:
+    """Price a product with the matrix, of the examples that have ties, and solving with blocks."""
+    blocks = classes * (MACHINE.solve_call + MACHINE.solve_entry * size.weights**2)
+    product = size.block_product(stride, 2.0) * ties / max(1, size.rows)
+    return MACHINE.gradient_call + product + blocks
 
 
 def multiclass_step(size: Size, stride: int) -> float:
@@ -114,7 +116,7 @@ def matrix_work(size: Size, ties: int, freedoms: int, side: int) -> float:
 def iterative_work(size: Size, classes: int, stride: int, ties: int, freedoms: int) -> float:
     """Price `_conjugate_gradients`."""
     blocks = _blocks_work(size, classes, ties, freedoms)
-    return blocks + MACHINE.joint_products * tied_product(size, stride, ties)
+    return blocks + MACHINE.joint_products * tied_product(size, classes, stride, ties)
 
 
 def _forming(size: Size, ties: int, freedoms: int) -> float:
@@ -189,7 +191,7 @@ def _conjugate_gradients(
     if blocks is None:
         return -gradient, False
     features, shape = problem.rows.weights, gradient.shape
-    price = tied_product(problem.rows.size, problem.stride, ties.count)
+    price = tied_product(problem.rows.size, problem.classes, problem.stride, ties.count)
     add_product = problem.passes.tied_products(
         ties, problem.rows.size.block_product(problem.stride, 2.0)
     )
