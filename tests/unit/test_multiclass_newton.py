@@ -124,3 +124,19 @@ def test_a_product_is_priced_with_the_blocks_that_follow_it() -> None:
     blocks = systems.tied_product(size, 20, 20, 1200) - systems.tied_product(size, 0, 20, 1200)
     assert blocks > 2.0 * size.block_product(20, 2.0)
     assert systems.iterative_work(size, 20, 20, 1200, 5000) > MACHINE.joint_products * blocks
+
+
+def test_small_problems_show_how_far_they_are_while_they_go_on_to_the_last_digits() -> None:
+    """Whoever decides between methods sees progress; no certificate is asked for before the end."""
+    case, newton = problem(n=60, cost=5.0), MulticlassNewton()
+    settings = Settings(tol=1e-3, seed=0)
+    state = newton.start(case, None, settings)
+    seen = []
+    for _ in range(60):
+        newton.advance(state)
+        seen.append(state.expected_gap)
+        if seen[-1] <= settings.tol:
+            break
+    assert np.isfinite(seen).all()
+    assert min(seen[:-1]) == 2.0 * settings.tol
+    assert case.certify(state.point)[1].relative_gap <= 1e-10

@@ -240,7 +240,8 @@ class MulticlassNewton:
         last = -at_zero <= _LAST_STEP * state.primal
         settled = state.stalled_centres >= (1 if last else 4) or (last and not solved)
         if small and gap > _LAST_DIGITS * state.primal and not settled:
-            state.expected_gap = np.inf
+            # No certificate yet; whoever decides still sees what the steps have got to.
+            state.expected_gap = max(state.expected_gap, 2.0 * state.settings.tol)
         if solved:
             self._move_centre(state)
         state.finished = (
