@@ -46,6 +46,11 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_MOST_ROUNDS": "sweeps without a look at every example",
         "_LISTED_ROUNDS": "sweeps without a look at every class",
     },
+    "methods/coordinate/_face_steps.py": {
+        "_ROUNDS": "a bound that keeps a loop finite",
+        "_FALL": "a share of a gap",
+        "_MOVED": "what so many rounds can mend",
+    },
     "methods/coordinate/dual_cd.py": {
         "_SOFT": "a stiffness, in units of the problem's own",
         "_FINE": "a tolerance at which rounding in w counts",

@@ -73,6 +73,11 @@ class RegressionProblem(LinearProblem):
         """The compiled kernels of the loss with its corners rounded."""
         return self.core
 
+    @property
+    def has_faces(self) -> bool:  # type: ignore[override]
+        """Whether the dual is linear but for ½‖w‖², so that many rows end on the tube's edge."""
+        return self.loss.bounded and not self.rows.elsewhere
+
     def sweeps(self, alpha: Vector, w: Vector, b: float, rho: float) -> Any:
         """Return sweeps of coordinate descent, which work on β and w in place."""
         residual = self.residual(alpha)

@@ -108,6 +108,10 @@ class TubeLoss(Loss):
             return np.clip(alpha, -cost, cost)
         return np.where(cost > 0.0, alpha, 0.0)
 
+    def edges(self, beta: Vector, rows: NDArray[np.int64]) -> Vector:
+        """Return the edges of the tube that rows with β ≠ 0 lie on where D is largest."""
+        return self.target[rows] - np.copysign(self.epsilon, beta[rows])
+
     def middle(self, cost: Vector) -> Vector:
         """Return the middle of the dual variables' ranges."""
         return np.zeros_like(cost)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
+from widemargin.methods.coordinate._face_steps import FaceSteps
 from widemargin.methods.coordinate._multiplier import carried_forward, penalty
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
@@ -87,6 +88,8 @@ class DualCDState(State):
     wanted_gap: float = np.inf
     last_gap: float = np.inf
     primal: float = 0.0
+    faces: FaceSteps | None = None
+    """Steps on a face of the box, where the problem has them."""
 
     @property
     def point(self) -> Point:
@@ -138,6 +141,7 @@ class DualCD:
             active=sweeps.active,
             mean_entries=entries,
             count=sweeps.active,
+            faces=FaceSteps() if problem.has_faces else None,
             visits_per_call=max(
                 256, int(MACHINE.call / rows.size.sweep(problem.loss.visit_cost, 1.0))
             ),
@@ -158,6 +162,9 @@ class DualCD:
                 self._extrapolate(state)
             else:
                 self._mark(state)
+        faces, size = state.faces, problem.rows.size
+        if faces is not None and faces.due(size, state.active):
+            self._solve_face(state, faces)
 
         # 2) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
         visited, gap = self._sweeps(state), sweeps.gap
@@ -169,8 +176,10 @@ class DualCD:
             gap += sweeps.rho * sweeps.residual**2
         settled = state.passes >= _SETTLED
         state.passes += visited / max(1, state.count)
-        size = problem.rows.size
-        problem.meter.add(MACHINE.sweep_call + size.sweep(problem.loss.visit_cost, visited))
+        work = MACHINE.sweep_call + size.sweep(problem.loss.visit_cost, visited)
+        problem.meter.add(work)
+        if faces is not None:
+            faces.spent += work
         if settled:
             state.since_extrapolation += visited
         elif state.passes >= _SETTLED:
@@ -242,6 +251,15 @@ class DualCD:
         if state.extrapolations % _REFRESH == 0 or state.drift > _DRIFT * state.settings.tol:
             self._refresh(state)
         self._mark(state)
+
+    def _solve_face(self, state: DualCDState, faces: FaceSteps) -> None:
+        """Solve for the dual variables that are at no bound, if these have settled."""
+        problem = state.problem
+        if not faces.settled(state.alpha, problem.cost):
+            return
+        if faces.step(problem, state.point, state.sweeps.rho, state.expected_gap):
+            self._refresh(state)
+            self._mark(state)
 
     def _refresh(self, state: DualCDState) -> None:
         """Compute w from α; earlier points, whose w has other rounding, are no longer known."""
