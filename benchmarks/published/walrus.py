@@ -260,11 +260,25 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--C", nargs="+", type=int, default=list(range(-6, 4)), help="log2 C")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--keep", action="store_true", help="add to the tables of earlier runs")
+    parser.add_argument("--keep", action="store_true", help="keep other rows of earlier runs")
     options = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
-    accuracies = read("accuracies") if options.keep else []
-    times = read("figure2") if options.keep else []
+
+    def earlier(name: str) -> list[Row]:
+        """Return the rows of earlier runs that this one does not measure again."""
+        again = (options.data, options.C, options.methods)
+        return [
+            row
+            for row in (read(name) if options.keep else [])
+            if not all(
+                value in chosen
+                for value, chosen in zip(
+                    (row["data"], int(row["log2C"]), row["method"]), again, strict=True
+                )
+            )
+        ]
+
+    accuracies, times = earlier("accuracies"), earlier("figure2")
     known = read("table1") if options.keep else []
     sizes = [row for row in known if row["data"] not in options.data]
     with Progress(console=Console(stderr=True)) as bar:
