@@ -93,7 +93,7 @@ SWEPT = [
     (0.01, 6, 1.0, 0.999, None),  # hopeless, but next to nothing was spent on finding out
     (0.05, 6, 1.0, 1e-3, None),  # nearly done
     (0.2, 20, 1.0, 1e-3, None),  # a third of the way left, far below Newton's price
-    (0.3, 20, 1.0, 0.85, "newton"),  # hopeless, with evidence
+    (0.35, 20, 1.0, 0.85, "newton"),  # hopeless, with evidence
     (0.3, 20, 1.0, 0.95, None),  # the gap may be about to fall
     (0.6, 20, 1.0, 0.95, "newton"),  # more than half of Newton's price was spent
     (0.9, 30, 1.0, 0.5, "newton"),
@@ -109,6 +109,17 @@ def test_after_sweeps(
 ) -> None:
     decision = POLICY.next(SQUARE, [leg("dual_cd", share * PRICE, sweeps, first, last)], "")
     assert (decision.method if decision else None) == method
+
+
+def test_steps_that_sort_rows_to_pieces_grow_with_the_stiffness() -> None:
+    """As a power of it; products that are not enough are followed by a matrix, if it can be."""
+    price = {
+        (weights, stiffness): prices.offers(shape(6_000, weights, SQUARED, stiffness=stiffness))[0]
+        for weights in (1_900, 5_000)
+        for stiffness in (1.0, 1e3)
+    }
+    assert price[5_000, 1e3].price > 20.0 * price[5_000, 1.0].price
+    assert price[1_900, 1e3].price < 20.0 * price[1_900, 1.0].price
 
 
 @pytest.mark.parametrize(

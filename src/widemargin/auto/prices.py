@@ -104,18 +104,22 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     Also return whether the price is a guess, because steps come from conjugate gradients.
     """
     size = shape.size
-    steps, products, short = _newton_steps(shape), _gradient_steps(shape), size.short_gradients
+    products, short = _gradient_steps(shape), size.short_gradients
     gradients = products * size.gradient_step(short)
     factorised, sampled = size.weights <= MACHINE.largest_factorised, _sampled(size)
-    if sampled:
-        # The steps on samples cost little, and the last ones start near the solution.
-        steps *= MACHINE.sampled_steps
     matrix = size.gram() + factor(size.weights)
+    # The steps on samples cost little, and the last ones start near the solution.
+    share = MACHINE.sampled_steps if sampled else 1.0
+    exact = share * _newton_steps(shape) * _newton_step(size) if factorised else math.inf
     if sampled or (factorised and gradients > MACHINE.tried_instead * matrix):
-        return steps * _newton_step(size), False
+        return exact, False
+    steps = _newton_steps(shape, factorised=False)
     if short:
-        return steps * size.short_newton_step(products), True
-    return steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients), True
+        inexact = steps * size.short_newton_step(products)
+    else:
+        inexact = steps * (MACHINE.step + size.product(MACHINE.newton_products) + gradients)
+    # Products that are not enough are followed by a matrix.
+    return min(inexact, (1.0 + MACHINE.tried_instead) * exact), True
 
 
 def worth_a_look(shape: BinaryShape) -> bool:
@@ -226,16 +230,24 @@ def _gradient_steps(shape: BinaryShape) -> float:
     """Return the conjugate gradients of a step, preconditioned by the diagonal.
 
     One where the penalty outweighs the rows. Few digits are asked of a step that is far from the
-    solution: the stiffness matters little.
+    solution: the stiffness matters little, but while examples are still sorted to the pieces of a
+    loss.
     """
+    if sorting(shape):
+        times, power = MACHINE.sorting_products
+        return 1.0 + times * min(shape.stiffness, 1e4) ** power
     return 1.0 + MACHINE.gradient_steps * shape.stiffness**MACHINE.gradient_stiffness
 
 
-def _newton_steps(shape: BinaryShape) -> float:
+def _newton_steps(shape: BinaryShape, factorised: bool = True) -> float:
     """Return the number of steps; many where weights are free to sort the rows in many ways."""
     rows, weights = shape.size.rows, shape.size.weights
-    per_digit = MACHINE.newton_sorting_steps if sorting(shape) else MACHINE.newton_stiff_steps
-    steps = MACHINE.newton_steps + per_digit * _stiff_digits(shape, 1e4)
+    digits = _stiff_digits(shape, 1e4)
+    if sorting(shape):
+        times, power = MACHINE.sorting_steps if factorised else MACHINE.inexact_sorting_steps
+        steps = times * 10.0 ** (power * digits)
+    else:
+        steps = MACHINE.newton_steps + MACHINE.newton_stiff_steps * digits
     steps *= 1.0 + MACHINE.newton_steps_per_digit * (digits_of(shape.tol) - 4.0)
     steep = max(shape.stiffness * max(1.0, rows / max(1, weights)), 1e-16)
     if shape.pieces or steep >= 1.0:
