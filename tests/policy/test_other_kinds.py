@@ -50,6 +50,9 @@ def test_joint_problems_begin_with_newton_steps_where_sweeps_are_hardly_an_optio
     dear = replace(joint(3_400, 790, 3), stiffness=1e5, tol=1e-3)
     assert JOINT.expected(dear) > 10.0 * dear.steps(3_400)
     assert JOINT.first(dear, "").method == "block_dual_cd"
+    # So few examples that all may be put right: 200 x 68, 20 classes, took sweeps a 25th.
+    few = replace(joint(200, 68, 20), stiffness=4e3)
+    assert JOINT.first(few, "").method == "block_dual_cd"
     # Steps that begin and do not get ahead give way to sweeps.
     spent = leg("proximal_newton", 2.1 * hard.steps(17_000), 80, 1.0, 0.999)
     decision = JOINT.next(hard, [spent], "")

@@ -125,7 +125,12 @@ class MulticlassPolicy(Contest[MulticlassShape]):
         enough, the price is paid twice over, which is the loan, in place of the few sweeps that
         are the least; that happens where the ratio of both predictions, log-normal, is off by all
         of itself.
+
+        Twice as many examples as weights can be separated whatever their labels are: with no more
+        than that nothing is known about the sweeps.
         """
+        if shape.size.rows <= 2 * shape.side:
+            return False
         price, sweep = shape.steps(shape.size.rows), self.sweep(shape)
         digits = math.log(max(self.expected(shape) / price, 1e-9)) / math.log(MACHINE.joint_unsure)
         wrong = 0.5 * math.erfc(digits / math.sqrt(2.0))

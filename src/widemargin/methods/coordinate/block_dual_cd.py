@@ -140,7 +140,7 @@ class BlockDualCD(SupportsAll):
             listed_only,
         )
         state.active = state.sweeps.active
-        state.searches += searches
+        self._note_searches(state, searches)
         return gap, seen
 
     def _sweep_and_search(self, state: BlockDualCDState, listed_only: bool) -> tuple[float, int]:
@@ -149,8 +149,14 @@ class BlockDualCD(SupportsAll):
         state.trail.visits += sweeps.visited
         if state.trail.is_due(state.active):
             sweeps.extrapolate(state.trail)
-            state.searches += 1
+            self._note_searches(state, 1)
         return gap, sweeps.visited
+
+    def _note_searches(self, state: BlockDualCDState, count: int) -> None:
+        """Count searches, and what they cost: the examples that moved are gone through."""
+        state.searches += count
+        example = MACHINE.search_example + MACHINE.search_class * state.problem.stride
+        state.problem.meter.add(count * state.active * example)
 
     def _refresh(self, state: BlockDualCDState) -> None:
         k = state.problem.classes
