@@ -49,6 +49,7 @@ class CachedVisit {
   void add(const ChainData& data, std::int64_t i, const float* gram, double value,
            Labelings& cache) {
     const std::int64_t length = data.length(i);
+    const std::vector<ShortLabel>& found = search_.found(data, i, cache.cells);
     std::int64_t used = 0;
     for (std::int64_t j = 0; j < cache.count(); ++j) {
       if (cache.used(j)) moves.value[used++] = moves.value[j];
@@ -56,7 +57,7 @@ class CachedVisit {
     cache.drop_unused(length);
     own_.assign(data.labels(i), data.labels(i) + length);
     kept_.open(data, own_.data(), cache, length);
-    kept_.extend(data, gram, own_.data(), search_.labels.data(), cache, length);
+    kept_.extend(data, gram, own_.data(), found.data(), cache, length);
     maker_.make(
         data, i, cache.count(), [&](std::int64_t j) { return cache.labeling(j, length); },
         cache.cells);

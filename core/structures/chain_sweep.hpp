@@ -60,12 +60,14 @@ class ChainSweep {
   template <class Rows>
   bool sweep_cached(const Rows& rows, const ChainData& data, double* weights, std::int64_t budget,
                     int threads) {
+    const bool alone = useful(threads) == 1;
     Team team(useful(threads));
     const std::int64_t end = read + budget;
     while (next_ < std::ssize(order_) && read < end) {
       const std::int64_t count = left_of_batch();
       team.run(count, [&](std::int64_t k, int) {
         const std::int64_t i = order_[next_ + k];
+        if (alone) announce(rows, data, next_ + k);
         turns_[k].solve_cached(rows, data, i, weights, gram.of(i), cache[i], enough_);
         if (count > 1) turns_[k].bend(data, i, cache[i]);
       });
@@ -184,6 +186,19 @@ class ChainSweep {
     return static_cast<int>(std::min<std::int64_t>(threads, batch_));
   }
   std::int64_t left_of_batch() const { return std::min(batch_, std::ssize(order_) - next_); }
+
+  // Fetches what the next visits without searches read: they come in random order. On CoNLL-2000 a
+  // fit takes 5 to 10 per cent less. With threads somebody else may be changing what this looks at.
+  template <class Rows>
+  WIDEMARGIN_INLINE void announce(const Rows& rows, const ChainData& data, std::int64_t at) const {
+    if (at + 3 >= std::ssize(order_)) return;
+    const std::int64_t last = order_[at + 3], second = order_[at + 2], next = order_[at + 1];
+    prefetch_lines(&cache[last], sizeof(Labelings));
+    prefetch_line(data.first + last);
+    cache[second].prefetch();
+    rows.prefetch_pointers(data.first[second]);
+    for (const std::int32_t t : cache[next].cells.row) rows.prefetch(data.first[next] + t);
+  }
 
   // Takes the steps of a batch in order.
   template <class Rows>

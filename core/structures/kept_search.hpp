@@ -14,8 +14,6 @@ namespace widemargin {
 
 class KeptSearch {
  public:
-  std::vector<ShortLabel> labels;  // the best labeling
-
   // Returns what the score of the best labeling, costs included, is above that of the own one;
   // `scores` are those of the cells.
   double run(const ChainData& data, std::int64_t i, const LabelingCells& cells,
@@ -23,15 +21,15 @@ class KeptSearch {
     const std::int64_t stride = data.stride();
     const double* edges = data.edges(weights);
     const std::int32_t *own = data.labels(i), *label = cells.label.data();
-    labels.assign(own, own + data.length(i));
+    begin_ = end_ = 0;
     if (cells.row.empty()) return 0.0;
     // Rows before the first and after the last one with a choice are as they are.
-    const std::int64_t begin = std::max<std::int64_t>(0, cells.row.front() - 1);
-    const std::int64_t end = std::min(data.length(i), std::int64_t{cells.row.back()} + 2);
+    begin_ = std::max<std::int64_t>(0, cells.row.front() - 1);
+    end_ = std::min(data.length(i), std::int64_t{cells.row.back()} + 2);
     table_ = scores;
     from_.resize(table_.size());
     double right = bounds(data, i, cells, edges);
-    for (std::int64_t t = begin + 1; t < end; ++t) {
+    for (std::int64_t t = begin_ + 1; t < end_; ++t) {
       right += edges[own[t - 1] * stride + own[t]];
       for (std::int32_t c = cells.begin[t]; c < cells.begin[t + 1]; ++c) {
         const double* into = edges + label[c];
@@ -46,19 +44,29 @@ class KeptSearch {
         from_[c] = best;
       }
     }
-    std::int32_t at = cells.begin[end - 1];
-    for (std::int32_t c = at + 1; c < cells.begin[end]; ++c) {
-      if (table_[c] > table_[at]) at = c;
+    last_ = cells.begin[end_ - 1];
+    for (std::int32_t c = last_ + 1; c < cells.begin[end_]; ++c) {
+      if (table_[c] > table_[last_]) last_ = c;
     }
-    const double value = table_[at] - right;
-    for (std::int64_t t = end - 1; t >= begin; --t) {
-      labels[t] = static_cast<ShortLabel>(label[at]);
+    return table_[last_] - right;
+  }
+
+  // The labeling that the last search found; `cells` as then.
+  const std::vector<ShortLabel>& found(const ChainData& data, std::int64_t i,
+                                       const LabelingCells& cells) {
+    labels_.assign(data.labels(i), data.labels(i) + data.length(i));
+    std::int32_t at = last_;
+    for (std::int64_t t = end_ - 1; t >= begin_; --t) {
+      labels_[t] = static_cast<ShortLabel>(cells.label[at]);
       at = from_[at];
     }
-    return value;
+    return labels_;
   }
 
  private:
+  std::int64_t begin_ = 0, end_ = 0;  // the rows that were searched
+  std::int32_t last_ = 0;             // the best cell of the last one
+  std::vector<ShortLabel> labels_;
   std::vector<std::int32_t> from_;  // the best cell before each
   std::vector<double> table_;
 

@@ -2,12 +2,24 @@
 // moves between them need, and the few weights that they change.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "rows/prefetch.hpp"
 #include "structures/chain.hpp"
 
 namespace widemargin {
+
+WIDEMARGIN_INLINE void prefetch_lines(const void* address, std::size_t bytes) {
+  const char* first = static_cast<const char*>(address);
+  for (std::size_t offset = 0; offset < bytes; offset += 64) prefetch_line(first + offset);
+}
+
+template <class T>
+WIDEMARGIN_INLINE void prefetch_all(const std::vector<T>& values) {
+  prefetch_lines(values.data(), values.size() * sizeof(T));
+}
 
 // What a labeling does differently from the sentence's own one on the way into a row, or out of the
 // last one: the label of the row, and one transition in place of another. Both are places; the own
@@ -26,6 +38,15 @@ struct LabelingCells {
   std::vector<LabelingStep> steps;
   std::vector<std::int32_t> terms;       // the steps of each labeling
   std::vector<std::int32_t> term_begin;  // empty if the labelings are others now
+
+  WIDEMARGIN_INLINE void prefetch() const {
+    prefetch_all(row);
+    prefetch_all(begin);
+    prefetch_all(label);
+    prefetch_all(steps);
+    prefetch_all(terms);
+    prefetch_all(term_begin);
+  }
 
   bool known() const { return !term_begin.empty(); }
   void forget() { term_begin.clear(); }

@@ -29,6 +29,12 @@ struct Labelings {
   const double* line(std::int64_t j) const { return products.data() + j * count(); }
   bool with_products() const { return count() > 0 && !products.empty(); }
 
+  WIDEMARGIN_INLINE void prefetch() const {
+    prefetch_all(share);
+    prefetch_all(products);
+    cells.prefetch();
+  }
+
   // The place of a labeling, or -1.
   std::int64_t find(const ShortLabel* y, std::int64_t length) const {
     for (std::int64_t j = 0; j < count(); ++j) {
