@@ -47,8 +47,8 @@ def test_joint_problems_begin_with_newton_steps_where_sweeps_are_hardly_an_optio
     # From a point near the solution a few sweeps may do.
     assert JOINT.first(replace(hard, warm=True), "").method == "block_dual_cd"
     # The same doubt, but sweeps tell for a hundredth of what the steps cost.
-    dear = replace(joint(3_400, 790, 3), stiffness=1e5, tol=1e-3)
-    assert JOINT.expected(dear) > 10.0 * dear.steps(3_400)
+    dear = replace(joint(20_000, 790, 3), stiffness=1e5, tol=1e-3)
+    assert JOINT.expected(dear) > 10.0 * dear.steps(20_000)
     assert JOINT.first(dear, "").method == "block_dual_cd"
     # So few examples that all may be put right: 200 x 68, 20 classes, took sweeps a 25th.
     few = replace(joint(200, 68, 20), stiffness=4e3)
@@ -58,6 +58,20 @@ def test_joint_problems_begin_with_newton_steps_where_sweeps_are_hardly_an_optio
     decision = JOINT.next(hard, [spent], "")
     assert decision is not None
     assert decision.method == "block_dual_cd"
+
+
+def test_joint_sweeps_with_few_examples_among_all_weights_are_not_given_up() -> None:
+    """200 x 68 with 20 classes: the gap stands near one for some sweeps, and then falls."""
+    few = replace(joint(200, 68, 20), stiffness=4e3)
+    assert JOINT.expected(few) < 0.5 * few.steps(200)
+    saturated = leg("block_dual_cd", 20.0 * few.sweep, 5, 1.0, 0.999)
+    saturated.active = 200
+    assert JOINT.next(few, [saturated], "") is None
+    # As many sweeps on more examples than weights show that Newton steps are cheaper.
+    many = replace(joint(20_000, 68, 3), stiffness=4e3)
+    saturated = leg("block_dual_cd", 20.0 * many.sweep, 5, 1.0, 0.999)
+    saturated.active = 20_000
+    assert JOINT.next(many, [saturated], "") is not None
 
 
 def test_joint_problems_with_few_rows_have_newton_steps_in_row_space() -> None:

@@ -105,7 +105,9 @@ class Machine(MethodNumbers):
         but the first sweep up to three times over the examples that are not at rest.
     joint_unsure : float
         The factor to which the ratio of what sweeps and Newton steps on a joint problem are
-        predicted to cost is known (root mean square over 22 cells of the map that both solved).
+        predicted to cost is known (root mean square over 22 cells of the map that both solved; 2.9
+        since the weights of all classes are compared with the examples, but the larger one is kept,
+        because it decides before anything was seen).
     pair_passes, pair_steps, pair_steps_per_digit : float
         Products with all rows that a step of descent in pairs costs (median over the 14 problems of
         benchmarks/one_class), and the steps that it takes: so many, and so many more for each digit

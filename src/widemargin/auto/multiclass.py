@@ -102,8 +102,14 @@ class MulticlassPolicy(Contest[MulticlassShape]):
         return shape.sweep
 
     def expected(self, shape: MulticlassShape) -> float:
-        """Price the sweeps that the stiffness lets expect, and more of them for several classes."""
-        sweeps = expected_sweeps(shape.size, shape.stiffness, shape.tol)
+        """Price the sweeps that the stiffness lets expect, and more of them for several classes.
+
+        An example at a tie of two classes is one row of all weights, of which a shift common to the
+        classes does not count: with several classes it takes more examples to fill them.
+        """
+        size = shape.size
+        freedoms = replace(size, weights=size.weights * (shape.classes - 1))
+        sweeps = expected_sweeps(freedoms, shape.stiffness, shape.tol)
         return shape.sweep * MACHINE.block_sweeps * sweeps
 
     def first(self, shape: MulticlassShape, follows: str) -> Decision:
