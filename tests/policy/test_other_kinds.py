@@ -74,6 +74,14 @@ def test_joint_sweeps_with_few_examples_among_all_weights_are_not_given_up() -> 
     assert JOINT.next(many, [saturated], "") is not None
 
 
+@pytest.mark.parametrize("rows", [10, 300, 50_000])
+@pytest.mark.parametrize("weights", [2, 600])
+def test_no_joint_offer_costs_less_than_the_least_price(rows: int, weights: int) -> None:
+    """Sweeps that end for less are not weighed against offers: none may be cheaper than that."""
+    shape = joint(rows, weights, 3)
+    assert all(offer.price > JOINT.least_price(shape) > 0.0 for offer in JOINT.offers(shape))
+
+
 def test_joint_problems_with_few_rows_have_newton_steps_in_row_space() -> None:
     """497 x 5370 with three classes at a large C: sweeps made no progress, and nothing followed."""
     shape = joint(500, 5_000, 3, served=False)

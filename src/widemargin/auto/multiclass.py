@@ -97,6 +97,10 @@ class MulticlassPolicy(Contest[MulticlassShape]):
             found.append(Offer(STEPS, start + reduced.steps(active), True, begins=False))
         return sorted(found, key=lambda offer: offer.price)
 
+    def least_price(self, shape: MulticlassShape) -> float:
+        """Return what the calls of the Newton steps cost, whatever the problem."""
+        return MACHINE.multiclass_steps * MACHINE.multiclass_call * MACHINE.step
+
     def sweep(self, shape: MulticlassShape) -> float:
         """Price a sweep over all examples."""
         return shape.sweep
