@@ -195,7 +195,7 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_MOST_PARTIAL": "passes without a look at every sentence",
         "_OPEN": "a share of the gap that is allowed",
     },
-    "methods/structures/_batches.py": {
+    "methods/structures/_passes.py": {
         "_BATCHES": "how stale the weights of a batch may be: a fifth of a percent of the data",
     },
     "methods/structures/cached_frank_wolfe.py": {

@@ -15,7 +15,6 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
 from widemargin.projections.chain import project_chain
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Tables = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ import numpy as np
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings
 from widemargin.methods.structures._labeling_sweeps import LabelingState, LabelingSweeps
+from widemargin.methods.structures._passes import finish_pass
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import SequenceProblem
 
@@ -30,7 +31,8 @@ class SequenceFrankWolfe(LabelingSweeps):
 
     def advance(self, state: LabelingState) -> None:
         """Visit every sentence once."""
-        state.sweeps.begin(int(state.random.integers(2**63)))
-        self.visit(state, state.problem.count, state.sweeps.sweep)
+        problem, sweeps = state.problem, state.sweeps
+        sweeps.begin(int(state.random.integers(2**63)))
+        finish_pass(state, problem, problem.count, problem.visit_work, sweeps.sweep)
         state.expected_gap = state.estimate
-        state.finished = state.sweeps.gap == 0.0
+        state.finished = sweeps.gap == 0.0

@@ -1,15 +1,13 @@
-"""What the Frank-Wolfe methods over sentences share: compiled shares of labelings, and passes."""
+"""What the Frank-Wolfe methods over sentences share: compiled shares of labelings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import Labelings, SequenceProblem
@@ -64,7 +62,7 @@ class LabelingState(State):
 
 
 class LabelingSweeps(SupportsAll):
-    """Visits to one sentence after the other."""
+    """What methods that visit one sentence after the other have in common."""
 
     serves: ClassVar[type[SequenceProblem]] = SequenceProblem
     leaves_weights: ClassVar[bool] = True
@@ -85,17 +83,3 @@ class LabelingSweeps(SupportsAll):
             "random": np.random.default_rng(settings.seed),
             "active": problem.count,
         }
-
-    @staticmethod
-    def visit(state: LabelingState, chosen: int, sweep: Callable[[int], bool]) -> None:
-        """Finish a pass over `chosen` sentences that has begun."""
-        problem = state.problem
-        work = problem.visit_work
-        budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
-        while not sweep(budget):
-            problem.rows.checkpoint()
-        problem.rows.checkpoint()
-        share = chosen / max(1, problem.count)
-        problem.meter.add(MACHINE.sweep_call + share * work)
-        state.passes += share
-        state.active = chosen

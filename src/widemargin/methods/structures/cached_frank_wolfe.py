@@ -11,17 +11,14 @@ core/structures/chain_block.hpp and cached_visit.hpp.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings
-from widemargin.methods.structures._batches import batch_of
 from widemargin.methods.structures._labeling_sweeps import LabelingState, LabelingSweeps
+from widemargin.methods.structures._passes import batch_of, finish_pass
 from widemargin.problems.certificate import Point
 from widemargin.problems.sequence import SequenceProblem
-
-Matrix = NDArray[np.float64]
 
 _LARGEST_BATCH = 16
 """Sentences of a batch at most: enough to keep a few threads busy. With twice as many,
@@ -74,7 +71,13 @@ class CachedFrankWolfe(LabelingSweeps):
         problem, sweeps = state.problem, state.sweeps
         enough = _OPEN * state.settings.tol * state.primal / max(1, problem.count)
         chosen = sweeps.begin(int(state.random.integers(2**63)), enough)
-        self.visit(state, chosen, lambda budget: sweeps.sweep(budget, problem.threads))
+        finish_pass(
+            state,
+            problem,
+            chosen,
+            problem.visit_work,
+            lambda budget: sweeps.sweep(budget, problem.threads),
+        )
         state.finished = sweeps.gap == 0.0
         # Visits see gaps that they then close in part: the next ones will see less by as much as
         # these saw less than the last ones.

@@ -14,10 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.auto.machine import MACHINE
 from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State, SupportsAll
-from widemargin.methods.structures._batches import batch_of
+from widemargin.methods.structures._passes import batch_of, finish_pass
 from widemargin.problems.certificate import Point
 from widemargin.problems.conditional import ConditionalProblem, Potentials
 
@@ -110,14 +109,9 @@ class ExponentiatedGradient(SupportsAll):
         threshold = -np.inf if state.full_next else _OPEN * allowed
         chosen = sweeps.begin(int(state.random.integers(2**63)), threshold)
         work = 2.0 * problem.gradient_work
-        budget = max(1, int(problem.rows.count * MACHINE.call / max(work, 1.0)))
-        while not sweeps.sweep(budget, problem.threads):
-            problem.rows.checkpoint()
-        problem.rows.checkpoint()
-        share = chosen / max(1, problem.count)
-        problem.meter.add(MACHINE.sweep_call + share * work)
-        state.passes += share
-        state.active = chosen
+        finish_pass(
+            state, problem, chosen, work, lambda budget: sweeps.sweep(budget, problem.threads)
+        )
         primal, gap, full = self._primal(state), sweeps.gap, state.full_next
         estimate = gap / primal if primal > 0.0 else np.inf
         state.partial = 0 if full else state.partial + 1
