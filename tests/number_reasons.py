@@ -87,7 +87,10 @@ REASONS: dict[str, dict[str, str]] = {
         "_SAMPLE": "rows that tell whether columns are far from zero",
         "_FAR": "a ratio of lengths from which digits are lost",
     },
-    "data/rows.py": {"COMPENSATED": "a count of operations"},
+    "data/rows.py": {
+        "COMPENSATED": "a count of operations",
+        "_LONG": "a share of the memory that does not matter",
+    },
     "data/semidefinite.py": {
         "_ROWS_OF_A_BLOCK": "a buffer: no second matrix is made",
         "_SAMPLE": "what the documentation promises to look at",

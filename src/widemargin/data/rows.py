@@ -24,6 +24,10 @@ COMPENSATED = 8.0
 """Operations of a compensated product in those of an ordinary one."""
 
 
+_LONG = 16
+"""Stored values of a row beside which one more does not matter."""
+
+
 def no_checkpoint() -> None:
     """Never interrupt."""
 
@@ -118,8 +122,8 @@ class Rows(OverExamples):
 
     def is_finite(self) -> bool:
         """Whether every value is finite and no row's squared norm overflows."""
-        if self.weights > self.count:
-            # A vector over so few rows is small beside them, and sweeps will want the norms.
+        if self.weights > self.count or self.size.mean >= _LONG:
+            # A vector over the rows is small beside them, and sweeps will want the norms.
             return bool(np.isfinite(self.norms).all())
         return bool(np.isfinite(self.mean_squared_norm))
 
