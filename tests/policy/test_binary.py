@@ -84,6 +84,13 @@ def test_what_worked_at_a_smaller_c_begins(follows: str, method: str) -> None:
     assert POLICY.first(shape(1_900, 3_000, HINGE, per_row=90), follows).method == "dual_cd"
 
 
+def test_lbfgs_gives_way_to_newton_where_a_larger_c_makes_it_the_dearer_one() -> None:
+    small = shape(400, 60, LOGISTIC, stiffness=0.01)
+    large = shape(400, 60, LOGISTIC, stiffness=100.0)
+    assert POLICY.first(small, "quasi_newton").method == "quasi_newton"
+    assert POLICY.first(large, "quasi_newton").method == "newton"
+
+
 SQUARE = shape(1_500, 1_500, SQUARED, stiffness=100.0)
 PRICE = prices.offers(SQUARE)[0].price
 

@@ -110,16 +110,19 @@ class BinaryPolicy(Contest[BinaryShape]):
     def _following(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
         """Go on with what worked at a smaller C, or with Newton, which needs a step or two then.
 
-        A step of it may cost no more than the sweeps that would tell how hard the problem is.
+        A step of it may cost no more than the sweeps that would tell how hard the problem is, and
+        all of them no more than L-BFGS, if that is what worked.
         """
         quasi = prices.quasi_newton(shape)
-        if quasi.method == follows and quasi.begins:
-            return quasi.taken(cause.WORKED_BEFORE)
         most = MACHINE.newton_steps * MACHINE.telling_sweeps * self.sweep(shape)
+        if quasi.method == follows and quasi.begins:
+            most = min(most, quasi.price)
         for offer in offers:
             near = offer.method == "newton" and offer.begins and offer.price <= most
             if offer.method == follows or near:
                 return offer.taken(cause.WORKED_BEFORE if not near else cause.NEAR)
+        if quasi.method == follows and quasi.begins:
+            return quasi.taken(cause.WORKED_BEFORE)
         return self.swept(cause.WORKED_BEFORE)
 
 
