@@ -130,6 +130,24 @@ def test_steps_that_sort_rows_to_pieces_grow_with_the_stiffness() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "misplaced", "method"),
+    [
+        (4_000, [0.1, 0.05, 0.03, 0.02], "dual_cd"),  # sorted, in steps that get nowhere
+        (4_000, [0.1, 0.09, 0.08, 0.08], None),  # not sorted: many sweeps are expected
+        (40_000, [0.1, 0.05, 0.03, 0.02], None),  # weights are not free to sort so many rows
+    ],
+)
+def test_lbfgs_that_has_sorted_the_rows_leaves_the_rest_to_sweeps(
+    rows: int, misplaced: list[float], method: str | None
+) -> None:
+    stiff = shape(rows, 1_200, SQUARED, stiffness=1e4)
+    spent = leg("quasi_newton", 0.1 * prices.quasi_newton(stiff).price, 4, 1.0, 0.99)
+    spent.misplaced = misplaced
+    decision = POLICY.next(stiff, [spent], "")
+    assert (decision.method if decision else None) == method
+
+
+@pytest.mark.parametrize(
     ("spent", "last", "method"),
     [
         (1.0, 0.5, None),  # within its loan

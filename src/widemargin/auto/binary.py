@@ -10,7 +10,7 @@ from widemargin.auto import cause, prices
 from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import steps_to_go, sweeps_to_go
+from widemargin.auto.prediction import steps_to_go, sweeps_to_go, while_sorting
 from widemargin.auto.shape import BinaryShape
 from widemargin.linalg.spectrum import spectrum_of
 from widemargin.problems.binary import BinaryProblem
@@ -87,14 +87,18 @@ class BinaryPolicy(Contest[BinaryShape]):
         The first steps say little about those that follow: the share is that which conjugate
         gradients may spend in place of a factor. What they do say holds for the others too: steps
         of L-BFGS, and of conjugate gradients, grow with the root of the condition number, sweeps
-        with itself. Where L-BFGS takes a factor itself, that is what Newton's method would do.
+        with itself. Where L-BFGS takes a factor itself, that is what Newton's method would do. Rows
+        that weights are free to sort, and that are sorted now, may be what sweeps are fast at.
         """
         leg, expected = legs[-1], prices.quasi_newton(shape).price
         with_factor = prices.quasi_newton_factor(shape)
         to_go = sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool)
         to_go = min(to_go, with_factor)
         harder = max(1.0, (leg.work + to_go) / expected)
-        sweeps = Offer(self.sweeps, harder**2 * self.expected(shape))
+        swept = harder**2 * self.expected(shape)
+        if prices.sorting(shape):
+            swept = while_sorting(swept, leg.work, leg.misplaced)
+        sweeps = Offer(self.sweeps, swept)
         left_out = {leg.method for leg in legs}
         if with_factor < math.inf:
             left_out.add("newton")

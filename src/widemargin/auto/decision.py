@@ -53,6 +53,7 @@ class Leg:
         The gap that was proved when an estimate was last found to be too hopeful.
     misplaced : list of float
         Share of the examples that each step found on the wrong side; NaN where it is not known.
+        The first one is that of the first method that knew it.
     """
 
     method: str
@@ -161,7 +162,8 @@ class Auto(Generic[Shape]):
 
     def _take(self, decision: Decision) -> Method:
         self._decisions.append(decision)
-        self._legs.append(Leg(decision.method))
+        known = [leg.misplaced[0] for leg in self._legs if leg.misplaced and leg.misplaced[0] > 0.0]
+        self._legs.append(Leg(decision.method, misplaced=known[:1]))
         if not decision.in_row_space:
             return method_named(decision.method, self._kind)
         if not issubclass(self._kind, OnKernel):
