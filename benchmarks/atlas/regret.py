@@ -21,7 +21,14 @@ from .children import Child, DiedError, OutOfTimeError, timed
 from .design import BINARY, JOINT, ONE_VS_REST, Cell, cell_at
 
 AUTO = "auto"
-NAMED = ("dual_cd", "newton", "proximal_newton", "interior_point", "block_dual_cd")
+NAMED = (
+    "dual_cd",
+    "newton",
+    "quasi_newton",
+    "proximal_newton",
+    "interior_point",
+    "block_dual_cd",
+)
 CAP_SECONDS = 60.0
 # All solvers first get the short limit; where nobody is done, all get the long one. Cells that
 # nobody solves must be affordable.
