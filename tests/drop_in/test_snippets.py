@@ -260,7 +260,10 @@ def words_in_documents(m: Any) -> Found:
     model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), m.LinearSVC())
     search = GridSearchCV(model, {"linearsvc__C": [0.1, 1.0]}, cv=2).fit(documents, labels)
     best = search.best_estimator_
-    return search.best_score_, (best[-1].coef_.shape, list(best.predict(["dogs sat", "the market"])))
+    return search.best_score_, (
+        best[-1].coef_.shape,
+        list(best.predict(["dogs sat", "the market"])),
+    )
 
 
 def chain_of_labels(m: Any) -> Found:
