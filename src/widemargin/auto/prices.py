@@ -166,12 +166,12 @@ def _bounded_steps(shape: BinaryShape, mean: float) -> float:
     As conjugate gradients, L-BFGS takes a step for an eigenvalue that stands out, and for the rest
     the error falls by (√κ − 1) / (√κ + 1) a step, where κ is the condition number. The gap is its
     square, and where the penalty outweighs the rows it is small to begin with. Where nothing is
-    known about the spectrum, a guess has to say that much.
+    known about the spectrum, a guess has to say that much, and a step more is allowed for.
     """
     found = shape.spectrum
     if found is None:
         guess = mean * math.sqrt(shape.size.rows) if shape.size.rows < shape.size.weights else mean
-        return _steps_at(guess, shape.tol) if guess < 1.0 else math.inf
+        return 1.0 + _steps_at(guess, shape.tol) if guess < 1.0 else math.inf
     scale = found.spread * shape.stiffness
     first = _steps_at(scale * found.largest, shape.tol)
     # Where pieces change, what a step has taken out comes back.
