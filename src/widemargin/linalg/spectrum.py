@@ -103,6 +103,7 @@ def _parts(products: Matrix, rows: int) -> tuple[float, float, float]:
     (1 + √(n/d))² of its mean.
     """
     count = len(products)
+    # The norm: the least eigenvalue, below zero, is no larger than the largest one.
     top = largest_eigenvalue(products.__matmul__, count, seed=0, most_steps=8)
     # A direction that all share leaves −top / (count − 1) where the squared norms were taken away.
     along = top**2 * count / (count - 1.0)

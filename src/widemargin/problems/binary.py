@@ -23,6 +23,7 @@ class BinaryProblem(LinearProblem):
     """A loss over labelled, weighted rows: `y` holds the labels, −1 or +1."""
 
     kind: ClassVar[str] = "binary problems"
+    has_sides: ClassVar[bool] = True
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss) -> BinaryProblem:

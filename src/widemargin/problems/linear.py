@@ -52,6 +52,8 @@ class LinearProblem(OfMargins, OnRows):
 
     l1_ratio: ClassVar[float] = 0.0
     """The penalty is ½‖w‖² alone; `SparseProblem` has others."""
+    has_sides: ClassVar[bool] = False
+    """Whether an example with a negative margin is on the wrong side."""
     has_faces: ClassVar[bool] = False
     """Whether sweeps solve for the dual variables that are at no bound, once these are settled."""
 

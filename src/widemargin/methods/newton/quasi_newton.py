@@ -62,7 +62,7 @@ class QuasiNewton:
     def advance(self, state: QuasiNewtonState) -> None:
         """Search along the quasi-Newton direction."""
         step(state)
-        if state.problem.loss.curvature_level is not None:
+        if state.problem.has_sides and state.problem.loss.curvature_level is not None:
             # What examples are worth depends on their side: a policy may want to know.
             margins = state.problem.y * (state.scores + state.b)
             state.misplaced = float(np.count_nonzero(margins < 0.0)) / max(1, margins.size)
