@@ -1,0 +1,65 @@
+// Teams of threads: every task once, and what follows in order.
+#include <atomic>
+#include <stdexcept>
+
+#include "check.hpp"
+#include "threads/team.hpp"
+
+namespace wm = widemargin;
+
+TEST(team_finishes_tasks_in_order_after_all_of_them) {
+  for (const int threads : {1, 2, 3, 5}) {
+    wm::Team team(threads);
+    for (std::int64_t round = 0; round < 300; ++round) {
+      const std::int64_t count = round % 23;
+      std::vector<int> runs(static_cast<std::size_t>(count), 0);
+      std::vector<std::int64_t> order;
+      std::atomic<std::int64_t> done{0};
+      bool early = false;
+      const auto task = [&](std::int64_t k, int worker) {
+        CHECK(worker >= 0 && worker < threads);
+        ++runs[static_cast<std::size_t>(k)];
+        ++done;
+      };
+      if (round % 3 == 0) {
+        team.run(count, task);  // in between, rounds with nothing to finish
+      } else {
+        team.run_in_order(count, task, [&](std::int64_t k) {
+          early |= done != count;
+          order.push_back(k);
+        });
+        CHECK(std::ssize(order) == count);
+      }
+      CHECK(done == count && !early);
+      for (const int each : runs) CHECK(each == 1);
+      for (std::int64_t k = 0; k < std::ssize(order); ++k) {
+        CHECK(order[static_cast<std::size_t>(k)] == k);
+      }
+    }
+  }
+}
+
+TEST(team_passes_on_what_a_task_throws_and_goes_on) {
+  for (const int threads : {1, 2, 3}) {
+    wm::Team team(threads);
+    for (const bool last : {false, true}) {
+      bool thrown = false;
+      try {
+        team.run_in_order(
+            9,
+            [&](std::int64_t k, int) {
+              if (!last && k == 4) throw std::runtime_error("task");
+            },
+            [&](std::int64_t k) {
+              if (last && k == 4) throw std::runtime_error("finish");
+            });
+      } catch (const std::runtime_error&) {
+        thrown = true;
+      }
+      CHECK(thrown);
+      std::int64_t sum = 0;
+      team.run_in_order(9, [](std::int64_t, int) {}, [&](std::int64_t k) { sum += k; });
+      CHECK(sum == 36);
+    }
+  }
+}
