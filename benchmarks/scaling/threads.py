@@ -104,7 +104,9 @@ def bare_gain(X: Any, threads: int) -> float:
     """Return what threads gain on products of the rows: each has its share in one compiled call."""
     view = Rows.of(as_rows_array(X)).view
     w, out = np.ones(view.width), np.empty(view.count)
-    cuts = np.linspace(0, view.count, threads + 1).astype(int).tolist()
+    # Halves of the rows may have very different numbers of values.
+    stored = X.indptr if sp.issparse(X) else np.arange(view.count + 1)
+    cuts = np.searchsorted(stored, np.linspace(0, stored[-1], threads + 1)).tolist()
     best = [np.inf, np.inf]
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(9):
