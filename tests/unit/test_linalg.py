@@ -35,7 +35,7 @@ def test_a_factor_solves(columns: int | None) -> None:
     factor = cholesky(A.copy())
     assert factor is not None
     np.testing.assert_allclose(factor.solve(right), np.linalg.solve(A, right), rtol=1e-12)
-    upper = np.triu(factor.upper)
+    upper = factor.root().T
     np.testing.assert_allclose(upper.T @ upper, A, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(upper @ factor.solve_half(right), right, rtol=1e-10)
     np.testing.assert_allclose(upper.T @ factor.solve_half(right, transposed=True), right, 1e-10)
@@ -49,7 +49,7 @@ def test_a_factor_by_threads(n: int) -> None:
     for jobs in (1, 2, 3, 8):
         factor = cholesky(A.copy(), threads=Threads(jobs))
         assert factor is not None
-        upper = np.triu(factor.upper)
+        upper = factor.root().T
         found.append((upper, factor.solve(right)))
         np.testing.assert_array_equal(upper, found[0][0])
         np.testing.assert_array_equal(found[-1][1], found[0][1])
@@ -61,7 +61,7 @@ def test_threads_tell_an_indefinite_matrix() -> None:
     B = RANDOM.normal(size=(250, 5))
     nearly = cholesky(B @ B.T, threads=Threads(2))
     assert nearly is not None  # after jitter
-    upper = np.triu(nearly.upper)
+    upper = nearly.root().T
     np.testing.assert_allclose(upper.T @ upper, B @ B.T, atol=1e-6)
     A = definite(250)
     A[200, 200] = -1e3

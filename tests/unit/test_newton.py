@@ -235,7 +235,7 @@ def test_weights_in_row_space_have_the_scores_of_the_inner_point() -> None:
     state = method.start(problem, None, Settings(1e-9, 0))
     for _ in range(3):
         method.advance(state)
-    wanted = np.asarray(state.factor.upper.T @ state.inner.point.w)
+    wanted = np.asarray(state.factor.stored.T @ state.inner.point.w)
     off = np.abs(X @ state.point.w - wanted).max()
     assert off <= 1e-14 * np.abs(wanted).max()
 

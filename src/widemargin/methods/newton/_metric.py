@@ -48,7 +48,7 @@ class Metric:
         """Return the approximate inverse times a vector, as a new array."""
         if self.factor is None:
             return right.copy() if self.scale is None else right * self.scale
-        free = len(self.factor.upper) > right.size
+        free = self.factor.side > right.size
         return self.factor.solve(np.append(right, 0.0) if free else right)[: right.size]
 
     def is_due(self, problem: BinaryProblem, gap: float, active: int, tol: float) -> bool:

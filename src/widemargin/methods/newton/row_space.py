@@ -43,7 +43,7 @@ class RowSpaceState(OnFactorState):
         w = rows.combine(self.factor.solve_half(inner))
         # The factor is that of K with jitter, and K itself was rounded: one step of iterative
         # refinement makes the scores those of the inner point. At a large cost that is digits.
-        missing = self.factor.upper.T @ inner - rows.scores(w)
+        missing = self.factor.stored.T @ inner - rows.scores(w)
         w += rows.combine(self.factor.solve(missing))
         return w
 
@@ -71,7 +71,7 @@ class RowSpace(OnFactor):
         factor = cholesky(problem.rows.row_gram(), singular=True)
         if factor is None:
             raise ValueError("the products of the rows overflow; scale the features")
-        lower = np.tril(factor.upper.T)
+        lower = factor.root()
         factor = Factor(lower.T)
         problem.meter.add(work.factor(len(lower)))
         rows = replace(Rows.of(lower), checkpoint=problem.rows.checkpoint, meter=problem.rows.meter)
