@@ -210,9 +210,10 @@ void tied_product(const Rows& rows, const Ties& ties, std::int64_t classes, bool
   }
 }
 
-// Adds the same sum as a matrix over the places class * (features + intercept) + feature; only what
-// is on or below the diagonal counts. Rows that are half full are written out with their zeros, so
-// that the products run along the matrix.
+// Adds the same sum as a matrix over the places class * (features + intercept) + feature, such that
+// it is whole once its transpose is added, see `symmetrise`: blocks of two classes are written below
+// the diagonal only, half of each block of one class. Rows that are half full are written out with
+// their zeros, so that the products run along the matrix.
 template <class Rows>
 void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
                  std::int64_t features, double* matrix, std::int64_t begin, std::int64_t end) {
@@ -247,7 +248,7 @@ void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool 
     for (std::int64_t m = 0; m < count; ++m) {
       for (std::int64_t l = 0; l <= m; ++l) {
         const std::int64_t below = std::max(tied[m], tied[l]), above = std::min(tied[m], tied[l]);
-        const double weight = ties.weight[place] * (m == l ? 1.0 - share : -share);
+        const double weight = ties.weight[place] * (m == l ? 0.5 * (1.0 - share) : -share);
         double* block = matrix + below * length * side + above * length;
         for (std::size_t a = 0; a < index.size(); ++a) {
           double* row = block + index[a] * side;

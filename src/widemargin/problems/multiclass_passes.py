@@ -145,6 +145,7 @@ class WholePasses:
         matrix = _square(problem.rows, problem.classes, problem.free_intercept)
         for begin, end in problem.rows.pieces(work, ties.count):
             self._core.tied_matrix(ties, problem.free_intercept, matrix, begin, end)
+        core.symmetrise(matrix)
         return matrix
 
     def tied_products(self, ties: core.Ties, work: float) -> Callable[[Matrix, Matrix], None]:
@@ -245,7 +246,10 @@ class BlockedPasses:
         """Return the losses' second derivatives over the weights of all classes."""
         over = (self._by_example(ties),)
         total = self._run(_tied_matrix, over, (self._free,), work=work)[1]
-        return _square(self._rows, self._shared[0], self._free) if total is None else total
+        if total is None:
+            return _square(self._rows, self._shared[0], self._free)
+        core.symmetrise(total)
+        return total
 
     def tied_products(self, ties: core.Ties, work: float) -> Callable[[Matrix, Matrix], None]:
         """Return a function that adds the product of these derivatives with a direction."""
