@@ -27,6 +27,8 @@ class LabelingState(State):
     random: np.random.Generator
     last_gap: float = np.inf
     """What the visits of the pass before saw."""
+    last_primal: float = 0.0
+    """The primal value at its end: its norm is that of all weights, which takes a while."""
     depth: float = 1.0
     """What the gap among the labels that are kept may be of that."""
     hopes: int = 0

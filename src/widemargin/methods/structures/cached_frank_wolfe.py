@@ -69,7 +69,7 @@ class CachedFrankWolfe(LabelingSweeps):
     def advance(self, state: LabelingState) -> None:
         """Visit all sentences, then move shares among the labelings that are kept."""
         problem, sweeps = state.problem, state.sweeps
-        enough = _OPEN * state.settings.tol * state.primal / max(1, problem.count)
+        enough = _OPEN * state.settings.tol * state.last_primal / max(1, problem.count)
         chosen = sweeps.begin(int(state.random.integers(2**63)), enough)
         finish_pass(
             state,
@@ -88,7 +88,7 @@ class CachedFrankWolfe(LabelingSweeps):
         primal = state.primal
         state.expected_gap = max(rate * gap, kept) / primal if primal > 0.0 else np.inf
         state.hopes += state.expected_gap <= state.settings.tol
-        state.last_gap = gap
+        state.last_gap, state.last_primal = gap, primal
 
     @staticmethod
     def _goal(state: LabelingState, gap: float, rate: float) -> tuple[float, bool]:
