@@ -132,6 +132,29 @@ void register_sums(nb::class_<TubeHandle>& tube) {
           },
           nb::arg("cost"), nb::arg("beta"))
       .def(
+          "bend",
+          [](const TubeHandle& t, Vector cost, Vector beta) {
+            const Tube tube = t.with(cost);
+            const double* at = t.over(beta, "beta");
+            nb::gil_scoped_release release;
+            return tube_bend(tube, at);
+          },
+          nb::arg("cost"), nb::arg("beta"))
+      .def(
+          "holds_zero",
+          [](const TubeHandle& t, Vector cost) { return tube_holds_zero(t.with(cost)); },
+          nb::arg("cost"))
+      .def(
+          "clip",
+          [](const TubeHandle& t, Vector cost, Vector beta, MutableVector clipped) {
+            const Tube tube = t.with(cost);
+            const double* from = t.over(beta, "beta");
+            double* to = t.over(clipped, "clipped");
+            nb::gil_scoped_release release;
+            for (std::int64_t i = 0; i < tube.count; ++i) to[i] = tube.clip(i, from[i]);
+          },
+          nb::arg("cost"), nb::arg("beta"), nb::arg("clipped").noconvert())
+      .def(
           "best_intercept",
           [](const TubeHandle& t, Vector cost, Vector scores, double b) {
             const Tube tube = t.with(cost);

@@ -91,6 +91,21 @@ inline DualSums tube_dual_sums(const Tube& tube, const double* beta) {
   return sums;
 }
 
+// Sum of beta^2 / (2c): how much the dual terms bend along beta itself.
+inline double tube_bend(const Tube& tube, const double* beta) {
+  return sum_in_chains(tube.count,
+                       [&](std::int64_t i) { return tube.inverse(i) * beta[i] * beta[i]; });
+}
+
+// Whether the score zero is within the tube of every target, or equal to it, where there is a cost.
+inline bool tube_holds_zero(const Tube& tube) {
+  for (std::int64_t i = 0; i < tube.count; ++i) {
+    const double size = std::abs(tube.target[i]);
+    if (tube.cost[i] > 0.0 && !(size < tube.epsilon || size == 0.0)) return false;
+  }
+  return true;
+}
+
 inline void tube_terms(const Tube& tube, const double* scores, double b, double* beta,
                        double* curvature) {
   for (std::int64_t i = 0; i < tube.count; ++i) {

@@ -132,8 +132,8 @@ def worth_a_look(shape: BinaryShape) -> bool:
     count = rows_looked_at(shape.size.rows)
     values = int(count * shape.size.mean)
     price = MACHINE.step + Size(count, shape.size.weights, values).row_gram()
-    cheapest = min(expected(shape), quasi_newton(shape).price, offers(shape)[0].price)
-    return price <= _LOOK * cheapest
+    each = (expected, lambda at: quasi_newton(at).price, lambda at: offers(at)[0].price)
+    return all(price <= _LOOK * of(shape) for of in each)
 
 
 @lru_cache(maxsize=256)

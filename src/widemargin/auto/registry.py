@@ -263,10 +263,10 @@ def choice_of(solver: str, kind: type[Problem]) -> Choice:
     """Return the choice that ``solver=`` names, for one kind of problem."""
     from widemargin.auto.decision import Auto
 
-    names = ("auto", *METHODS, *SEQUENCES)
-    known = isinstance(solver, str) and solver in names
+    known = isinstance(solver, str)
     if known and solver == "auto":
         return Auto(_load("widemargin.auto", _entry(POLICIES, kind))())
+    known = known and (solver in METHODS or solver in SEQUENCES)
     sequence = _entry(SEQUENCES.get(solver, {}), kind) if known else None
     if sequence is not None:
         return Auto(_load("widemargin.auto", sequence)())

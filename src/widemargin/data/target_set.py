@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +67,8 @@ class TargetSet:
         X, rows, y = validate_rows(estimator, X, y)
         target = check_targets(y)
         weight = check_sample_weight(sample_weight, rows.count)
-        cost = check_costs(np.full(rows.count, C) if weight is None else C * weight)
+        same = C if weight is None else None
+        cost = check_costs(np.full(rows.count, C) if weight is None else C * weight, same)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
         free = not scaling and bool(fit_intercept)
         rows = dense_if_cheaper(with_intercept(X, rows, free, scaling))
@@ -98,9 +100,9 @@ def check_targets(y: Any) -> Vector:
         except (TypeError, ValueError):
             raise ValueError("y must be numbers: these are the values to predict") from None
     target = np.ascontiguousarray(y, dtype=np.float64)
-    if not np.isfinite(target).all():
-        raise ValueError("y contains NaN or infinity")
-    largest = float(np.abs(target).max(initial=0.0))
-    if largest > 1e100:
+    largest = float(np.abs(target).max(initial=0.0))  # NaN if there is one
+    if not largest <= 1e100:
+        if not math.isfinite(largest):
+            raise ValueError("y contains NaN or infinity")
         raise ValueError(f"y reaches {largest:g}, whose squares overflow; scale the targets")
     return target

@@ -162,13 +162,9 @@ class RegressionProblem(LinearProblem):
     @cached_property
     def _fitting_constant(self) -> float | None:
         """The intercept at which w = 0 has no loss, by exact comparisons; None if there is none."""
-        used = self.target[self.cost > 0.0]
-        if used.size == 0:
-            return 0.0
-        given = self.origin
-        # fl(t − o) < ε implies t − o < ε: rounding is monotone.
-        fits = (np.abs(used - given) < self.loss.epsilon) | (used == given)
-        return 0.0 if bool(fits.all()) else None
+        # The loss has fl(t − o). That it is below ε implies t − o < ε, rounding is monotone; and it
+        # is zero only if t = o.
+        return 0.0 if self.loss.tube.holds_zero(self.cost) else None
 
 
 def _best_constant(target: Vector, cost: Vector, loss: tuple[str, float]) -> float:

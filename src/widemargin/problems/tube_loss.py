@@ -104,9 +104,9 @@ class TubeLoss(Loss):
 
     def clip(self, alpha: Vector, cost: Vector) -> Vector:
         """Return the nearest point of the dual variables' ranges, as a new array."""
-        if self.bounded:
-            return np.clip(alpha, -cost, cost)
-        return np.where(cost > 0.0, alpha, 0.0)
+        clipped = np.empty_like(cost)
+        self.tube.clip(cost, alpha, clipped)
+        return clipped
 
     def edges(self, beta: Vector, rows: NDArray[np.int64]) -> Vector:
         """Return the edges of the tube that rows with β ≠ 0 lie on where D is largest."""
@@ -118,10 +118,7 @@ class TubeLoss(Loss):
 
     def best_scale(self, alpha: Vector, cost: Vector, sums: DualSums, squared: float) -> float:
         """Return argmax over t of Σ φ(tβ) − ½ t² squared."""
-        bend = 0.0
-        if not self.bounded:
-            used = cost > 0.0
-            bend = float(np.square(alpha[used]) @ (0.5 / cost[used]))
+        bend = 0.0 if self.bounded else self.tube.bend(cost, alpha)
         linear, quadratic = sums.value + 0.5 * bend, squared + bend
         if not (linear > 0.0 and quadratic > 0.0):
             return 1.0
