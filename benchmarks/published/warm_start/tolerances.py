@@ -31,7 +31,14 @@ COLUMNS = ["dataset", "epsilon"] + [
 
 def _model(epsilon: float) -> LogisticRegressionCV:
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
-    return LogisticRegressionCV(None, fit_intercept=False, cv=cv, n_jobs=2, search_tol=epsilon)
+    return LogisticRegressionCV(
+        None,
+        fit_intercept=False,
+        cv=cv,
+        n_jobs=2,
+        search_tol=epsilon,
+        use_legacy_attributes=False,
+    )
 
 
 def _cells(model: LogisticRegressionCV, first: float, seconds: float) -> list[str]:
