@@ -211,9 +211,9 @@ void tied_product(const Rows& rows, const Ties& ties, std::int64_t classes, bool
 }
 
 // Adds the same sum as a matrix over the places class * (features + intercept) + feature, such that
-// it is whole once its transpose is added, see `symmetrise`: blocks of two classes are written below
-// the diagonal only, half of each block of one class. Rows that are half full are written out with
-// their zeros, so that the products run along the matrix.
+// it is whole once its transpose is added, see `symmetrise`: blocks of two classes are written
+// below the diagonal only, half of each block of one class. Rows that are half full are written out
+// with their zeros, so that the products run along the matrix.
 template <class Rows>
 void tied_matrix(const Rows& rows, const Ties& ties, std::int64_t classes, bool intercept,
                  std::int64_t features, double* matrix, std::int64_t begin, std::int64_t end) {

@@ -119,7 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug or os.environ.get("WIDEMARGIN_TRACEBACK", "") not in ("", "0"):
             traceback.print_exc()
-        return _refused(error)
+        code = _refused(error)
+        if arguments is None and isinstance(error, MemoryError):
+            _leave(code)
+        return code
 
 
 def _refused(error: Exception) -> int:
@@ -133,6 +136,13 @@ def _refused(error: Exception) -> int:
         + "; this is a bug in widemargin: please report it, with the output of --debug",
         INTERNAL,
     )
+
+
+def _leave(code: int) -> None:
+    """End the process at once: modules that had no memory to load may crash as Python ends."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _one_line(error: BaseException) -> str:

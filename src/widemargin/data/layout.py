@@ -17,7 +17,8 @@ def as_rows_array(X: Any) -> Any:
     rows must be contiguous; a CSR matrix with repeated entries in a row gets them summed in a copy;
     row pointers and column indices of different widths are widened to int64. Everything else is
     used where it lies. (The view reads a CSR matrix without a single missing entry as the dense
-    array that its values are; `widemargin.data.dense_copy` copies one with few zeros.)
+    array that its values are; `widemargin.data.dense_copy` copies one with few zeros, and
+    `widemargin.data.memory_rows` one whose columns are out of order, if threads share its rows.)
     """
     if sp.issparse(X):
         # has_canonical_format is remembered by scipy, so only the first look costs a pass.

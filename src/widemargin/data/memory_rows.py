@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.blas_gram import SYRK
 from widemargin.data.block_work import Threads, Tree
 from widemargin.data.blocked_rows import Arguments, BlockedRows, added_pairs
-from widemargin.data.blocks import LocalBlocks
+from widemargin.data.blocks import LocalBlocks, rows_of_block
 from widemargin.data.rows import COMPENSATED, Rows
 from widemargin.instruction_sets import core
 
@@ -25,6 +26,8 @@ def rows_in_blocks(rows: Rows, threads: Threads) -> Rows:
     """Cut rows into blocks; return them as they are if that makes a single one."""
     if rows.array is None or rows._taken_from is not None:
         return rows
+    if rows.array.shape[0] > rows_of_block(rows.array):
+        rows = _in_order(rows)
     blocks = LocalBlocks.of(rows.array, threads, rows.view, rows._constant)
     if blocks.cuts.size <= 2:
         return rows
@@ -39,6 +42,16 @@ def rows_in_blocks(rows: Rows, threads: Threads) -> Rows:
         blocks=blocks,
         dimensions=rows.size,
     )
+
+
+def _in_order(rows: Rows) -> Rows:
+    """Copy rows whose columns are out of order: sums over blocks hold one triangle of a matrix."""
+    if not sp.issparse(rows.array) or rows.array.has_sorted_indices:
+        return rows
+    ordered = rows.array.sorted_indices()
+    columns = ordered.data, ordered.indices, ordered.indptr
+    view = core.csr_rows(*columns, ordered.shape[1], rows._constant, 1)
+    return replace(rows, view=view, array=ordered)
 
 
 @dataclass(frozen=True, eq=False)
