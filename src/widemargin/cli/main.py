@@ -119,14 +119,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug or os.environ.get("WIDEMARGIN_TRACEBACK", "") not in ("", "0"):
             traceback.print_exc()
-        code = _refused(error)
-        if arguments is None and isinstance(error, MemoryError):
-            _leave(code)
-        return code
+        return _refused(error, arguments is None)
 
 
-def _refused(error: Exception) -> int:
+def _refused(error: Exception, own_process: bool) -> int:
     """Say in one line what went wrong; return the exit code."""
+    if own_process and isinstance(error, MemoryError):
+        _leave(_say(_one_line(error), BAD_INPUT))
     if isinstance(error, ValueError | OSError | ImportError | MemoryError):
         return _say(_one_line(error), BAD_INPUT)
     files = written()
