@@ -12,6 +12,7 @@ from widemargin.auto.prediction import (
     steps_to_go,
     sweeps_to_go,
     while_sorting,
+    work_ahead,
 )
 
 
@@ -25,6 +26,16 @@ def test_a_steady_rate_is_extrapolated() -> None:
     gaps = [0.5**k for k in range(10)]
     assert steps_to_go(gaps, 0.5**20) == pytest.approx(11.0)
     assert ahead(gaps, 0.5**20) == pytest.approx(1.1, rel=0.05)
+
+
+def test_steps_cost_what_the_latest_did() -> None:
+    """Steps from conjugate gradients get dearer on the way."""
+    gaps = [0.5**k for k in range(10)]
+    even = work_ahead([float(k) for k in range(1, 11)], gaps, 0.5**20)
+    assert even == pytest.approx(11.0, rel=0.05)
+    dearer = work_ahead([1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 13.0, 17.0, 21.0, 25.0], gaps, 0.5**20)
+    assert dearer == pytest.approx(4.0 * even)
+    assert work_ahead([1.0, 2.0], [1.0, 0.5], 1e-4) == 0.0
 
 
 def test_the_later_half_counts() -> None:

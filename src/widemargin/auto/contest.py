@@ -19,12 +19,12 @@ from widemargin.auto import cause
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prediction import (
-    ahead,
     gives_way,
     steps_to_go,
     sweeps_to_go,
     while_saturated,
     while_sorting,
+    work_ahead,
 )
 
 _LOAN = 2.0
@@ -150,7 +150,7 @@ class Contest(ABC, Generic[Shape]):
         # Second-order steps do not slow down: near the end a few more will do.
         if leg.work < _LOAN * price or leg.gaps[-1] <= 10.0 * shape.tol:
             return None
-        remaining = leg.work * ahead(leg.gaps, shape.tol)
+        remaining = work_ahead(leg.works, leg.gaps, shape.tol)
         if not leg.gaps[-1] < 1.0:
             remaining = max(remaining, leg.work)
         needed = self._sweeps_needed(shape, legs)

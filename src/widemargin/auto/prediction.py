@@ -53,6 +53,17 @@ def ahead(gaps: Sequence[float], tol: float) -> float:
     return min(multiple, 3.0 + 2.0 * math.sqrt(multiple))
 
 
+def work_ahead(works: Sequence[float], gaps: Sequence[float], tol: float) -> float:
+    """Predict the work that a second-order method still takes, if steps cost what the latest did.
+
+    Steps from conjugate gradients get dearer on the way, those on growing samples too.
+    """
+    if len(gaps) < _FEWEST:
+        return 0.0
+    back = _later_half(gaps)
+    return ahead(gaps, tol) * len(gaps) * (works[-1] - works[-1 - back]) / back
+
+
 def forecasts(
     works: Sequence[float], gaps: Sequence[float], tol: float, expected: float
 ) -> tuple[float, float, float] | None:
