@@ -1,6 +1,8 @@
 """Compare the speed of widemargin with the fastest rival of each cell.
 
 ``python -m benchmarks.speed --data a9a,w8a --losses hinge --C 0.1,1 --targets 1e-3,1e-6``
+
+Seconds are CPU seconds of the process that fits; only the limits are of the clock.
 """
 
 from __future__ import annotations

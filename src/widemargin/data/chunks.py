@@ -5,10 +5,9 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -119,24 +118,12 @@ def chunks_of_iterable(source: Iterable[Any], told: Callable[[int], None]) -> It
 
 Shares = Iterator[tuple[float, Chunk]]
 
-Item = TypeVar("Item")
-
-
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the same items; a thread makes the next one while one is being used."""
-    end = object()
-    with ThreadPoolExecutor(1) as pool:
-        following: Future[Any] = pool.submit(next, items, end)
-        while (item := following.result()) is not end:
-            following = pool.submit(next, items, end)
-            yield item
-
 
 def _parquet(name: str, options: Options) -> Shares:
     if options.label is not None and not isinstance(options.label, str):
         raise ValueError(f"label must be the name of a column of {name}; got {options.label!r}")
     # Half as much at once: while one part is written, the next one is read.
-    for share, table in ahead(iter_parquet(name, TableColumns(options.label), CHUNK_BYTES // 2)):
+    for share, table in iter_parquet(name, TableColumns(options.label), CHUNK_BYTES // 2):
         if options.found.setdefault("names", table.feature_names) != table.feature_names:
             raise DataFormatError("the columns are others than in the files before", name)
         yield share, (table.X, table.y, None)

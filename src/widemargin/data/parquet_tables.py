@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.data.read_ahead import ahead
 from widemargin.data.replacing import replacing
+from widemargin.data.rows import Rows
 from widemargin.data.tables import PathLike, Table, TableColumns, column_names, fail
 from widemargin.instruction_sets import core
 
@@ -52,9 +55,12 @@ def _features(arrow: Any, table: Any, places: list[int], path: PathLike) -> NDAr
         name = names[place]
         if not any(test(kind) for test in numeric):
             fail(path, f"column {name!r} contains {kind}, not numbers")
-        columns.append(_arrow_values(table.column(place), name, path))
+        columns.append(_numbers(table.column(place), name, path))
     if columns:
         core.rows_of_columns([np.ascontiguousarray(values, X.dtype) for values in columns], X)
+    if not math.isfinite(Rows.of(X).view.total_squared_norm(0, len(X))):
+        for place, values in zip(places, columns, strict=True):
+            _check_finite(values, names[place], path)
     return X
 
 
@@ -79,16 +85,26 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _arrow_values(column: Any, name: str, path: PathLike) -> NDArray[Any]:
+    values = _numbers(column, name, path)
+    _check_finite(values, name, path)
+    return values
+
+
+def _numbers(column: Any, name: str, path: PathLike) -> NDArray[Any]:
+    """Return the values of a column, which may be infinite or not a number."""
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         fail(path, f"row {row + 1}, column {name!r}: the value is missing")
     values: NDArray[Any] = (
         column.cast(column.type.value_type) if hasattr(column.type, "value_type") else column
     ).to_numpy()
+    return values
+
+
+def _check_finite(values: NDArray[Any], name: str, path: PathLike) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values)))
         fail(path, f"row {row + 1}, column {name!r}: {values[row]} is not finite")
-    return values
 
 
 def _bytes_of_row(arrow: Any, schema: Any) -> int:
@@ -100,7 +116,10 @@ def _bytes_of_row(arrow: Any, schema: Any) -> int:
 def iter_parquet(
     path: PathLike, columns: TableColumns, most_bytes: int
 ) -> Iterator[tuple[float, Table]]:
-    """Yield parts of a Parquet file of about so many bytes, each with the share read so far."""
+    """Yield parts of a Parquet file of about so many bytes, each with the share read so far.
+
+    A thread decodes the next part while one is turned into rows and used.
+    """
     arrow, parquet = _pyarrow()
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
     with open(path, "rb") as stream:
@@ -112,7 +131,7 @@ def iter_parquet(
             rows = max(1, most_bytes // _bytes_of_row(arrow, file.schema_arrow))
             # A power of two, as blocks have: none is put together from two parts.
             rows, done = 1 << (rows.bit_length() - 1), 0
-            for batch in file.iter_batches(batch_size=rows):
+            for batch in ahead(file.iter_batches(batch_size=rows)):
                 done += batch.num_rows
                 table = arrow.Table.from_batches([batch])
                 yield done / count, _read(arrow, table, columns, path)
