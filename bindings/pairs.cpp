@@ -1,4 +1,6 @@
 // Python's `PairSweeps`: a run of descent in pairs on a one-class problem.
+#include <nanobind/stl/pair.h>
+
 #include "binary_core.hpp"
 #include "sweeps/pair_descent.hpp"
 
@@ -16,6 +18,8 @@ class PairSweeps {
     iterate.w = w_.data();
     iterate.count = core.count();
     iterate.mass = mass;
+    const double* each = iterate.cost;
+    iterate.total = sum_in_chains(iterate.count, [each](std::int64_t i) { return each[i]; });
     iterate.spread.assign(static_cast<std::size_t>(core.weights()), 0.0);
   }
 
@@ -60,6 +64,7 @@ void register_pairs(nb::module_& m) {
       .def(nb::init<const BinaryCore&, MutableVector, MutableVector, double>(), nb::arg("core"),
            nb::arg("alpha").noconvert(), nb::arg("w").noconvert(), nb::arg("mass"))
       .def_prop_ro("rho", [](const PairSweeps& run) { return run.iterate.rho; })
+      .def_prop_ro("product", [](const PairSweeps& run) { return run.iterate.product; })
       .def_prop_ro("active", [](const PairSweeps& run) { return std::ssize(run.iterate.members); })
       .def_prop_ro("free", [](const PairSweeps& run) { return run.iterate.free_members(); })
       .def_prop_ro("violation", [](const PairSweeps& run) { return run.iterate.violation; })
@@ -71,15 +76,29 @@ void register_pairs(nb::module_& m) {
            nb::arg("share"))
       .def("work", &PairSweeps::work, nb::arg("visits"));
   m.def(
+      "box_sum",
+      [](const Vector& values, const Vector& upper) {
+        require_length(upper, static_cast<std::int64_t>(values.shape(0)), "upper");
+        const double *x = values.data(), *most = upper.data();
+        nb::gil_scoped_release release;
+        const TwoSums found =
+            two_sums_in_chains(static_cast<std::int64_t>(values.shape(0)), [=](std::int64_t i) {
+              const bool inside = (x[i] >= 0.0) & (x[i] <= most[i]);
+              return TwoSums{x[i], static_cast<double>(!inside)};
+            });
+        return std::pair{found.first, found.second == 0.0};
+      },
+      nb::arg("values").noconvert(), nb::arg("upper").noconvert());
+  m.def(
       "weighted_quantile",
-      [](const Vector& values, const Vector& weights, double level) {
+      [](const Vector& values, const Vector& weights, double level, double guess) {
         require_length(weights, static_cast<std::int64_t>(values.shape(0)), "weights");
         nb::gil_scoped_release release;
-        return QuantileSearch()(values.data(), weights.data(),
-                                static_cast<std::int64_t>(values.shape(0)), level)
-            .value;
+        const auto count = static_cast<std::int64_t>(values.shape(0));
+        return QuantileSearch()({values.data(), weights.data(), count}, level, guess).value;
       },
-      nb::arg("values").noconvert(), nb::arg("weights").noconvert(), nb::arg("level"));
+      nb::arg("values").noconvert(), nb::arg("weights").noconvert(), nb::arg("level"),
+      nb::arg("guess") = std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace widemargin

@@ -11,21 +11,38 @@
 
 namespace widemargin {
 
-// Visits the places where a test holds. They are listed block by block without a branch: where
-// rows lie at random, a branch for each is a coin's toss to the processor.
+inline constexpr std::int64_t where_block = 256;
+
+// Visits the places in [begin, end) where a test holds, at most a block of them. They are listed
+// without a branch: where rows lie at random, a branch for each is a coin's toss to the processor.
+template <class Test, class Visit>
+void each_where_in_block(std::int64_t begin, std::int64_t end, Test&& test, Visit&& visit) {
+  std::int64_t places[where_block];
+  std::int64_t found = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    places[found] = i;
+    found += test(i);
+  }
+  for (std::int64_t k = 0; k < found; ++k) visit(places[k]);
+}
+
+// The same of all places below `count`.
 template <class Test, class Visit>
 void each_where(std::int64_t count, Test&& test, Visit&& visit) {
-  constexpr std::int64_t block = 256;
-  std::int64_t places[block];
-  for (std::int64_t begin = 0; begin < count; begin += block) {
-    const std::int64_t end = std::min(begin + block, count);
-    std::int64_t found = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      places[found] = i;
-      found += test(i);
-    }
-    for (std::int64_t k = 0; k < found; ++k) visit(places[k]);
+  for (std::int64_t begin = 0; begin < count; begin += where_block)
+    each_where_in_block(begin, std::min(begin + where_block, count), test, visit);
+}
+
+// sum_i term(i), with visits to the places where a test holds, in one pass.
+template <class Term, class Test, class Visit>
+double sum_and_each_where(std::int64_t count, Term&& term, Test&& test, Visit&& visit) {
+  double sum = 0.0;
+  for (std::int64_t begin = 0; begin < count; begin += where_block) {
+    const std::int64_t end = std::min(begin + where_block, count);
+    sum += sum_in_chains(end - begin, [&](std::int64_t k) { return term(begin + k); });
+    each_where_in_block(begin, end, test, visit);
   }
+  return sum;
 }
 
 // The smallest value up to which the weights add up to `level`, and the weight strictly before it.
@@ -33,19 +50,30 @@ struct Quantile {
   double value = 0.0, before = 0.0;
 };
 
+// Values with their weights, of which `total` is the sum if it is known.
+struct WeightedValues {
+  const double* values = nullptr;
+  const double* weights = nullptr;
+  std::int64_t count = 0;
+  double total = std::numeric_limits<double>::quiet_NaN();
+};
+
 class QuantileSearch {
  public:
   // A sample of n^(2/3) values brackets the quantile (Floyd and Rivest (1975)), so that one pass
-  // over the others leaves few of them to select from.
-  Quantile operator()(const double* values, const double* weights, std::int64_t count,
-                      double level) {
+  // over the others leaves few of them to select from. A guess that is right takes that pass alone.
+  Quantile operator()(const WeightedValues& of, double level,
+                      double guess = std::numeric_limits<double>::quiet_NaN()) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     Quantile found;
-    if (count > 4 * few) {
-      const auto [low, high] = bracket(values, weights, count, level);
-      if (within(values, weights, count, level, low, high, found)) return found;
+    const double slack = 4e-16 * (1.0 + std::abs(guess));  // it may have been rounded
+    if (std::isfinite(guess) && within(of, level, guess - slack, guess + slack, found))
+      return found;
+    if (of.count > 4 * few) {
+      const auto [low, high] = bracket(of, level);
+      if (within(of, level, low, high, found)) return found;
     }
-    within(values, weights, count, level, -infinity, infinity, found);
+    within(of, level, -infinity, infinity, found);
     return found;
   }
 
@@ -58,9 +86,9 @@ class QuantileSearch {
   static bool by_value(const Weighted& a, const Weighted& b) { return a.value < b.value; }
 
   // Quantiles of a sample, three standard errors of a share to both sides.
-  std::pair<double, double> bracket(const double* values, const double* weights, std::int64_t count,
-                                    double level) {
+  std::pair<double, double> bracket(const WeightedValues& of, double level) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto [values, weights, count, known] = of;
     const auto sampled = static_cast<std::int64_t>(std::cbrt(static_cast<double>(count) * count));
     const std::int64_t stride = count / sampled;
     double total = 0.0;
@@ -69,7 +97,9 @@ class QuantileSearch {
       if (weights[i] > 0.0) inside_.push_back({values[i], weights[i]});
       total += weights[i];
     }
-    const double all = sum_in_chains(count, [weights](std::int64_t i) { return weights[i]; });
+    const double* each = weights;
+    const double all =
+        known == known ? known : sum_in_chains(count, [each](std::int64_t i) { return each[i]; });
     const double share = level / all, deviation = std::sqrt(std::max(share * (1.0 - share), 0.0));
     // Near an end of the range a share is as rough as a single value of the sample.
     const double error = (3.0 * deviation + 3.0 / std::sqrt(static_cast<double>(sampled))) /
@@ -80,13 +110,12 @@ class QuantileSearch {
     return {low, high};
   }
 
-  bool within(const double* values, const double* weights, std::int64_t count, double level,
-              double low, double high, Quantile& found) {
-    const double sum = sum_in_chains(
-        count, [=](std::int64_t i) { return weights[i] * static_cast<double>(values[i] < low); });
+  bool within(const WeightedValues& of, double level, double low, double high, Quantile& found) {
+    const double *values = of.values, *weights = of.weights;
     inside_.clear();
-    each_where(
-        count, [=](std::int64_t i) { return (values[i] >= low) & (values[i] <= high); },
+    const double sum = sum_and_each_where(
+        of.count, [=](std::int64_t i) { return weights[i] * static_cast<double>(values[i] < low); },
+        [=](std::int64_t i) { return (values[i] >= low) & (values[i] <= high); },
         [&](std::int64_t i) {
           if (weights[i] > 0.0) inside_.push_back({values[i], weights[i]});
         });

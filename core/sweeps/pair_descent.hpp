@@ -23,9 +23,10 @@ struct PairIterate {
   double* alpha = nullptr;
   double* w = nullptr;
   std::int64_t count = 0;
-  double mass = 0.0;
+  double mass = 0.0, total = 0.0;  // of alpha, and of the costs
 
   double rho = 0.0;
+  double product = 0.0;  // of alpha with the scores that it was placed by
   double gap = std::numeric_limits<double>::infinity();
   double violation = 0.0;  // how far the scores of rows that give lie above those of rows that take
   double wanted = 0.0;
@@ -42,20 +43,25 @@ struct PairIterate {
 
   // Gives the rows with the lowest scores all that they can take, until nothing is left.
   void place(const double* scores) {
-    const Quantile found = quantile(scores, cost, count, mass);
+    const Quantile found = quantile({scores, cost, count, total}, mass);
     rho = found.value;
-    double rest = mass - found.before;
+    double rest = mass - found.before, at_edge = 0.0;
     // Which side a row lies on is a coin's toss to the processor: no branch, but for rows at rho.
     const double edge = rho, *most = cost;
     double* const given = alpha;
-    for (std::int64_t i = 0; i < count; ++i)
-      given[i] = most[i] * static_cast<double>(scores[i] < edge);
-    each_where(
-        count, [=](std::int64_t i) { return scores[i] == edge; },
+    product = sum_and_each_where(
+        count,
+        [=](std::int64_t i) {
+          given[i] = most[i] * static_cast<double>(scores[i] < edge);
+          return given[i] * scores[i];
+        },
+        [=](std::int64_t i) { return scores[i] == edge; },
         [&](std::int64_t i) {
           alpha[i] = std::clamp(rest, 0.0, cost[i]);
           rest -= alpha[i];
+          at_edge += alpha[i];
         });
+    product += at_edge * edge;
   }
 
   // The `nearest` rows to rho become the members. Scores are those of other weights, which had few
@@ -80,7 +86,7 @@ struct PairIterate {
   // Sees the gap at scores of w, and chooses the members. `nearest` of those on the right side are
   // among them, and `share` of the violation is to be left by working on them.
   void judge(const double* scores, std::int64_t nearest, double share) {
-    rho = quantile(scores, cost, count, mass).value;
+    rho = quantile({scores, cost, count, total}, mass).value;
     const double width = distance(scores, nearest);
     const double edge = rho, *has = alpha, *most = cost;
     const auto adds = [=](std::int64_t i) {
@@ -88,10 +94,9 @@ struct PairIterate {
       // The larger one is that of the row's side.
       return std::max(has[i] * above, (has[i] - most[i]) * above);
     };
-    gap = sum_in_chains(count, adds);
     members.clear();
-    each_where(
-        count,
+    gap = sum_and_each_where(
+        count, adds,
         [=](std::int64_t i) { return (adds(i) > 0.0) | (std::abs(scores[i] - edge) <= width); },
         [&](std::int64_t i) {
           if (cost[i] > 0.0) members.push_back({i, scores[i]});

@@ -98,3 +98,51 @@ def test_lengths_are_checked():
     pairs = core.PairSweeps(problem.core, np.zeros(400), np.zeros(30), problem.mass)
     with pytest.raises(ValueError, match="scores has length"):
         pairs.judge(np.zeros(2), 5, 0.1)
+
+
+@pytest.mark.parametrize("guess", [0.0, 1e-17, -1.0, 0.3, 5.0, np.inf])
+def test_a_guess_does_not_change_the_quantile(guess):
+    random = np.random.default_rng(3)
+    values, weights = np.round(random.normal(size=5000), 2), random.random(5000)
+    weights[random.random(5000) < 0.3] = 0.0
+    for level in weights.sum() * np.array([0.2, 0.4999, 0.5, 0.63]):
+        expected = core.weighted_quantile(values, weights, level)
+        assert core.weighted_quantile(values, weights, level, guess) == expected
+        assert core.weighted_quantile(values, weights, level, expected) == expected
+
+
+def test_box_sum():
+    values, upper = np.linspace(0.0, 1.0, 19), np.ones(19)
+    assert core.box_sum(values, upper) == (pytest.approx(values.sum(), rel=1e-15), True)
+    for place, outside in ((0, -1e-300), (9, 1.0 + 2e-16), (18, np.nan)):
+        wrong = values.copy()
+        wrong[place] = outside
+        assert core.box_sum(wrong, upper)[1] is False
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_the_placed_rows_tell_the_primal_value_of_a_direction(layout):
+    """At the best multiple of w it is minus half the square of what α and the scores come to."""
+    problem = _problem(layout)
+    rows = problem.rows
+    alpha, w = np.empty(400), rows.combine(problem.cold_point().alpha)
+    pairs = core.PairSweeps(problem.core, alpha, w, problem.mass)
+    scores = rows.scores(w)
+    pairs.place(scores)
+    assert pairs.product == pytest.approx(float(alpha @ scores), rel=1e-12)
+    multiple = pairs.product / float(w @ w)
+    primal = problem.primal(multiple * w, 1.0 - multiple * pairs.rho, multiple * scores)
+    assert primal == pytest.approx(-0.5 * pairs.product**2 / float(w @ w), rel=1e-10)
+
+
+def test_known_products_are_those_of_what_is_asked_for():
+    problem = _problem("csr")
+    rows, alpha = problem.rows, problem.cold_point().alpha
+    v = rows.combine(alpha)
+    rows.remember_combination(alpha, v)
+    np.testing.assert_array_equal(rows.known_combination(alpha), v)
+    kept = alpha.copy()
+    alpha[3] *= 0.5  # in place: what was kept belongs to the old ones
+    assert rows.known_combination(alpha) is None
+    v[:] = 0.0
+    assert rows.known_combination(kept).any()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.blas_gram import add_gram_by_blas
+from widemargin.data.known_products import KnownProducts
 from widemargin.data.layout import as_rows_array as as_rows_array
 from widemargin.data.over_examples import OverExamples
 from widemargin.data.work import Meter, Size
@@ -33,7 +34,7 @@ def no_checkpoint() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(OverExamples):
+class Rows(KnownProducts, OverExamples):
     """The examples as rows, read in place.
 
     Attributes
@@ -247,20 +248,6 @@ class Rows(OverExamples):
         for begin in range(0, count, max(1, step)):
             yield begin, min(begin + step, count)
             self.checkpoint()
-
-    def remembering(self, memory: bool = True) -> Rows:
-        """Return the same rows with a memory for the scores of one weight vector, or without."""
-        return replace(self, _known={} if memory else None)
-
-    def remember(self, w: Vector, scores: Vector) -> None:
-        """Keep the scores of weights, if these rows have a memory: neither is copied."""
-        if self._known is not None:
-            self._known["scores"] = (w, scores)
-
-    def known_scores(self, w: Vector) -> Vector | None:
-        """Return a copy of the scores of weights, if they were kept."""
-        known = None if self._known is None else self._known.get("scores")
-        return known[1].copy() if known is not None and np.array_equal(known[0], w) else None
 
     def scores(self, w: Vector) -> Vector:
         """Return x_i · w for every row."""

@@ -135,19 +135,20 @@ class OneClassProblem(LinearProblem):
 
     def feasible(self, alpha: Vector) -> Vector:
         """Return the point of the box with Σ α_i = M nearest to α; what is left is priced."""
-        start = self.loss.clip(alpha, self.cost)
-        total = float(start.sum())
-        if abs(total - self.mass) <= _SUMMED * self.mass:
+        alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+        total, inside = core.box_sum(alpha, self.cost)
+        if inside and abs(total - self.mass) <= _SUMMED * self.mass:
+            return alpha
+        start = self.loss.clip(alpha if np.isfinite(total) else np.nan_to_num(alpha), self.cost)
+        if abs(float(start.sum()) - self.mass) <= _SUMMED * self.mass:
             return start
-        if not np.isfinite(total):
-            start = self.loss.clip(np.nan_to_num(alpha), self.cost)
         nearest = np.empty_like(start)
         core.project_box(start, 1.0, 1.0, 0.0, self.cost, self.mass, nearest)
         return nearest
 
-    def best_offset(self, scores: Vector) -> float:
+    def best_offset(self, scores: Vector, guess: float = math.nan) -> float:
         """Return the ρ that minimises P for these scores: a weighted quantile of them."""
-        return float(core.weighted_quantile(scores, self.cost, self.mass))
+        return float(core.weighted_quantile(scores, self.cost, self.mass, guess))
 
     def point_at(self, w: Vector, b: float) -> Point:
         """Return the point with these weights and dual variables that belong to them."""
@@ -168,11 +169,11 @@ class OneClassProblem(LinearProblem):
         """
         alpha = self.feasible(point.alpha)
         scores, v = self._products(point.w, alpha)
-        w, rho, scores = self._best_multiple(point.w, scores)
-        primal, dual = self._primal(w, rho, scores), self._dual(alpha, v, False, accuracy)
+        dual = self._dual(alpha, v, False, accuracy)
+        allowed = accuracy * max(abs(dual.value), self._least)
+        w, rho, primal = self._best_multiple(point.w, 1.0 - point.b, scores, allowed)
         del scores
         gap, allowance = primal.value - dual.value, primal.allowance + dual.allowance
-        allowed = accuracy * max(abs(dual.value), self._least)
         if worth_repeating(allowance, gap, allowed):
             exact = self._primal(w, rho, None)
             primal = min(primal, exact, key=lambda bound: bound.upper)
@@ -188,23 +189,34 @@ class OneClassProblem(LinearProblem):
         return Point(w, 1.0 - rho, alpha), proof
 
     def _products(self, w: Vector, alpha: Vector) -> tuple[Vector, Vector]:
-        """Return the scores of w, which may be known, and Σ α_i x_i."""
-        known = self.rows.known_scores(w)
-        if known is None:
+        """Return the scores of w and Σ α_i x_i, which may be known; not to be written to."""
+        scores, v = self.rows.known_scores(w, copy=False), self.rows.known_combination(alpha)
+        if scores is None and v is None:
             return self.rows.scores_and_combination(w, alpha, self.y)
-        return known, self.rows.combine(alpha)
+        scores = self.rows.scores(w) if scores is None else scores
+        return scores, self.rows.combine(alpha) if v is None else v
 
-    def _best_multiple(self, w: Vector, scores: Vector) -> tuple[Vector, float, Vector]:
-        """Return weights, ρ and scores at the multiple that lowers P most."""
-        rho, squared = self.best_offset(scores), float(w @ w)
-        slope = self.loss.total(self.y, self.cost, scores, 1.0 - rho) - self.mass * rho
-        multiple = -slope / squared if squared > 0.0 else 0.0
-        if not (0.0 < multiple < np.inf and np.isfinite(rho)):
-            return np.zeros_like(w), 0.0, np.zeros_like(scores)
-        if abs(multiple - 1.0) > 1e-9:
-            w, rho, scores = multiple * w, multiple * rho, multiple * scores
+    def _best_multiple(
+        self, w: Vector, rho: float, scores: Vector, allowed: float
+    ) -> tuple[Vector, float, Bound]:
+        """Return weights, ρ and P at the multiple that lowers P most; ρ may be the best already.
+
+        The multiple is one where it would lower P by less than a tenth of what rounding may cost.
+        """
         # What 1 − b comes to, where b is what the point carries.
-        return w, 1.0 - (1.0 - rho), scores
+        rho = self.best_offset(scores, rho)
+        rho, squared = 1.0 - (1.0 - rho), float(w @ w)
+        primal = self._primal(w, rho, scores)
+        multiple = 0.5 - primal.value / squared if squared > 0.0 else 0.0
+        if not (0.0 < multiple < np.inf and np.isfinite(rho)):
+            w = np.zeros_like(w)
+            return w, 0.0, self._primal(w, 0.0, np.zeros_like(scores))
+        least = 0.1 * allowed if allowed < np.inf else 0.0
+        if 0.5 * (multiple - 1.0) ** 2 * squared > least:
+            w, rho, scores = multiple * w, multiple * rho, multiple * scores
+            rho = 1.0 - (1.0 - rho)
+            primal = self._primal(w, rho, scores)
+        return w, rho, primal
 
     def _primal(self, w: Vector, rho: float, scores: Vector | None) -> Bound:
         """Return P at weights and ρ; scores that are not given are computed in compensated sums.

@@ -43,51 +43,76 @@ _FINE = 1e-7
 
 @dataclass(eq=False)
 class Stage:
-    """Rows that stand for all of them, or all of them, with their dual variables."""
+    """Rows that stand for all of them, or all of them, with their dual variables.
+
+    `seen` are the weights with the lowest primal value of those whose scores were looked at, `edge`
+    is their ρ: those of the dual variables are not known to be better before the next look.
+    """
 
     problem: OneClassProblem
     alpha: Vector
     w: Vector
     sweeps: core.PairSweeps
+    seen: Vector
+    edge: float = 0.0
+    primal: float = np.inf
+    exact: bool = False
+    """Whether w was computed from α, and neither has moved since."""
 
     @classmethod
     def at(cls, problem: OneClassProblem, alpha: Vector, w: Vector) -> Stage:
         """Work on α and w in place."""
-        return cls(problem, alpha, w, core.PairSweeps(problem.core, alpha, w, problem.mass))
+        return cls(problem, alpha, w, core.PairSweeps(problem.core, alpha, w, problem.mass), w)
 
     @classmethod
-    def below(cls, problem: OneClassProblem, w: Vector, nearest: int = 0) -> Stage:
-        """Begin with the rows that lie lowest in a direction.
+    def below(cls, problem: OneClassProblem, w: Vector) -> tuple[Stage, Vector]:
+        """Begin with the rows that lie lowest in a direction; return the scores there too.
 
-        If asked for, the rows nearest to the edge in this direction are those to work on first.
+        The primal value of its best multiple is that of the dual variables, cut down by the angle
+        between their weights and it.
         """
-        stage = cls.at(problem, np.empty(problem.rows.count), w)
-        scores = problem.rows.scores(w)
+        rows = problem.rows
+        stage = cls.at(problem, np.empty(rows.count), np.empty(rows.weights))
+        scores = rows.scores(w)
         stage.sweeps.place(scores)
-        if nearest > 0:
-            stage.sweeps.choose(scores, nearest)
+        rows.remember(w, scores)
+        product, squared = stage.sweeps.product, float(w @ w)
+        # No weights at all have a primal value of zero.
+        stage.primal = -0.5 * max(product, 0.0) ** 2 / squared if squared > 0.0 else 0.0
+        stage.seen, stage.edge = w, stage.sweeps.rho
         stage.refresh()
-        if nearest > 0:
-            stage.sweeps.rescore(_LEFT)
-        return stage
+        return stage, scores
 
     @property
     def near(self) -> int:
         """How many rows count as next to the edge."""
         return max(_FEWEST, int(_NEAR * self.problem.rows.count))
 
+    @property
+    def size(self) -> float:
+        """½‖w‖², which is −D."""
+        return 0.5 * float(self.w @ self.w)
+
     def refresh(self) -> None:
         """Compute w from α."""
         self.w[:] = self.problem.rows.combine(self.alpha)
+        self.exact = True
+
+    def gap(self, whole: OneClassProblem) -> float:
+        """Return the relative gap between what was seen and the dual variables."""
+        return whole.relative(self.primal + self.size, self.primal)
 
     def judge(self, whole: OneClassProblem) -> float:
-        """Look at all rows and choose those to work on; return the relative gap."""
+        """Look at all rows and choose those to work on; return the relative gap at w."""
         rows = self.problem.rows
         scores = rows.scores(self.w)
         gap = self.sweeps.judge(scores, self.near, _LEFT)
-        # The certificate of this point needs them once more.
-        rows.remember(self.w.copy(), scores)
-        return whole.relative(gap, gap - 0.5 * float(self.w @ self.w))
+        primal = gap - self.size
+        if not primal > self.primal:
+            self.primal, self.edge, self.seen = primal, self.sweeps.rho, self.w.copy()
+            # The certificate of this point needs them once more.
+            rows.remember(self.seen, scores)
+        return whole.relative(gap, primal)
 
 
 @dataclass(eq=False)
@@ -102,13 +127,27 @@ class PairsState(State):
     gap: float = np.inf
     visits_per_call: int = 1
     visit_price: float = 0.0
+    hoped: bool = False
+    """Whether the last step ended with what was asked for."""
 
     @property
     def point(self) -> Point:
         """The current point; on a sample, the dual variables are equal shares."""
         stage = self.stage
-        alpha = self.problem.cold_point().alpha if self.on_sample else stage.alpha
-        return Point(stage.w, 1.0 - stage.sweeps.rho, alpha)
+        if self.on_sample:
+            return Point(stage.w, 1.0 - stage.sweeps.rho, self.problem.cold_point().alpha)
+        return Point(stage.seen, 1.0 - stage.edge, stage.alpha)
+
+    @property
+    def error(self) -> float:
+        """What ‖w‖² is off, relative to it, because w comes from a sample.
+
+        A row of the sample stands for others that have an α of their own: w is a sum of independent
+        terms α_i x_i, each of which is off by about itself.
+        """
+        stage = self.stage
+        spread = float(stage.alpha @ stage.alpha) * self.problem.rows.mean_squared_norm
+        return 0.5 * spread / stage.size if stage.size > 0.0 else np.inf
 
 
 class OneClassDualCD(SupportsAll):
@@ -116,6 +155,7 @@ class OneClassDualCD(SupportsAll):
 
     name = "dual_cd"
     serves: ClassVar[type[OneClassProblem]] = OneClassProblem
+    leaves_weights = True
 
     def start(self, problem: OneClassProblem, warm: Point | None, settings: Settings) -> PairsState:
         """Start on a sample from the mean of its rows, or at the warm dual variables."""
@@ -128,7 +168,7 @@ class OneClassDualCD(SupportsAll):
         else:
             samples = _samples(problem, settings.seed)
             part = problem.subproblem(samples.pop(0)) if samples else problem
-            stage = Stage.below(part, part.rows.combine(part.cold_point().alpha))
+            stage, _ = Stage.below(part, part.rows.combine(part.cold_point().alpha))
         state = PairsState(
             problem,
             settings,
@@ -147,46 +187,74 @@ class OneClassDualCD(SupportsAll):
 
         The first step goes through all samples: together they cost less than a look at all rows.
         """
-        steps = 0
+        steps, tol = 0, state.settings.tol
         while state.on_sample:
             steps += 1
             done = self._work(state) or state.gap <= _error(state.stage.problem)
             if done or steps == _MOST_STEPS:
                 self._next_stage(state)
                 steps = 0
-        if state.gap > state.settings.tol:
+        # Where the certificate did not agree, there is more to do.
+        if state.gap > tol or state.hoped:
             state.finished = self._work(state)
-        if state.gap <= state.settings.tol < _FINE:
-            state.stage.refresh()
-        state.expected_gap, state.active = state.gap, state.stage.sweeps.active
+        stage = state.stage
+        state.hoped = state.gap <= tol
+        if state.hoped and tol < _FINE:
+            stage.refresh()
+        if state.hoped and stage.exact:
+            problem = state.problem
+            problem.rows.remember_combination(stage.alpha, stage.w)
+        state.expected_gap, state.active = state.gap, stage.sweeps.active
 
     def _work(self, state: PairsState) -> bool:
         """Work on the chosen rows and judge the result; return whether nothing moves any more."""
-        stage, count = state.stage, state.problem.rows.count
+        stage, problem = state.stage, state.problem
         # 1) pairs among the members
         visited, before = 0, state.gap
         most = _MOST_PASSES * max(stage.problem.rows.count, _FEWEST)
         while stage.sweeps.violation > stage.sweeps.wanted and visited < most:
+            stage.exact = False
             visited += stage.sweeps.work(state.visits_per_call)
-            state.problem.rows.checkpoint()
-        state.problem.meter.add(MACHINE.sweep_call + state.visit_price * visited)
-        state.passes += (visited + stage.problem.rows.count) / max(1, count)
-        # 2) all rows of the stage
+            problem.rows.checkpoint()
+        problem.meter.add(MACHINE.sweep_call + state.visit_price * visited)
+        state.passes += visited / max(1, problem.rows.count)
+        # 2) all rows of the stage, unless what was seen of them will do
         nothing_moved = stage.sweeps.violation == 0.0
-        state.gap = stage.judge(state.problem)
+        state.gap = np.inf if state.on_sample or state.hoped else stage.gap(problem)
+        if state.gap > state.settings.tol:
+            state.gap = stage.judge(problem)
+            if not state.on_sample:
+                state.gap = stage.gap(problem)
+            state.passes += stage.problem.rows.count / max(1, problem.rows.count)
         return bool(nothing_moved and state.gap >= before)
 
     def _next_stage(self, state: PairsState) -> None:
-        """Go on with more rows, from the weights that were found for some."""
-        problem = state.problem
+        """Go on with more rows, from the weights that were found for some.
+
+        With all of them, once samples are as good as the tolerance.
+        """
+        problem, before = state.problem, state.stage
+        if state.error <= state.settings.tol:
+            state.to_come.clear()
         part = problem.subproblem(state.to_come.pop(0)) if state.to_come else problem
+        # An interrupt in here finds the old stage whole.
+        stage, scores = Stage.below(part, before.w)
+        state.passes += part.rows.count / max(1, problem.rows.count)
         # A row of the sample stands for several, and so does one on its edge. The weights that the
         # lowest rows give are further off than those of the sample, and so are their scores.
-        nearest = max(int(_BAND * part.rows.count), _FEWEST, _GROWTH * state.stage.sweeps.free)
-        # An interrupt in here finds the old stage whole.
-        stage = Stage.below(part, state.stage.w.copy(), nearest)
-        problem.meter.add(state.visit_price * stage.sweeps.active)
-        state.stage, state.gap, state.on_sample = stage, np.inf, part is not problem
+        nearest = max(int(_BAND * part.rows.count), _FEWEST, _GROWTH * before.sweeps.free)
+        on_sample, gap = part is not problem, stage.gap(problem)
+        if on_sample or gap > state.settings.tol:
+            stage.sweeps.choose(scores, nearest)
+            stage.sweeps.rescore(_LEFT)
+            problem.meter.add(state.visit_price * stage.sweeps.active)
+        state.stage, state.gap, state.on_sample = stage, gap, on_sample
+
+
+def _error(problem: OneClassProblem) -> float:
+    """Return the relative gap to which a sample is solved: about d/m."""
+    size = problem.rows.size
+    return min(size.weights, size.mean) / max(1, size.rows)
 
 
 def _balanced(problem: OneClassProblem, warm: Point) -> Vector:
@@ -205,12 +273,6 @@ def _balanced(problem: OneClassProblem, warm: Point) -> Vector:
     moved = np.clip(abs(missing) - before, 0.0, room[order])
     alpha[order] += np.copysign(moved, missing)
     return problem.feasible(alpha)
-
-
-def _error(problem: OneClassProblem) -> float:
-    """Return the relative error that a sample has, whatever is done on it: about d/m."""
-    size = problem.rows.size
-    return min(size.weights, size.mean) / max(1, size.rows)
 
 
 def _samples(problem: OneClassProblem, seed: int) -> list[NDArray[np.int64]]:
