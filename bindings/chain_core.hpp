@@ -1,7 +1,9 @@
 // Python's `ChainCore`. No mathematics here.
 #pragma once
 
+#include <algorithm>
 #include <limits>
+#include <variant>
 #include <vector>
 
 #include "multiclass_core.hpp"
@@ -11,12 +13,36 @@
 
 namespace widemargin {
 
+// Rows whose stored values are all one need not be read with them: sentences of named features.
+using ChainRows =
+    std::variant<DenseRows<float>, DenseRows<double>, CsrRows<float, std::int32_t>,
+                 CsrRows<float, std::int64_t>, CsrRows<double, std::int32_t>,
+                 CsrRows<double, std::int64_t>, OnesRows<std::int32_t>, OnesRows<std::int64_t>>;
+
+inline ChainRows chain_rows(const AnyRows& view) {
+  return std::visit(
+      []<class Rows>(const Rows& rows) -> ChainRows {
+        if constexpr (!Rows::is_dense) {
+          auto is_one = [](auto value) { return value == 1; };
+          const auto *first = rows.values + rows.pointers[0],
+                     *end = rows.values + rows.pointers[rows.count];
+          if (rows.subset == nullptr && rows.bias == 0.0 && std::all_of(first, end, is_one)) {
+            return OnesRows<typename Rows::index_type>{rows.indices, rows.pointers, rows.count,
+                                                       rows.width};
+          }
+        }
+        return rows;
+      },
+      view);
+}
+
 // The data of a problem over chains, checked once, and the passes over them.
 class ChainCore {
  public:
   ChainCore(const RowsHandle& rows, IndexVector first, Labels label, Vector cost, Matrix mistake,
             bool boundaries)
-      : rows_(rows),
+      : owners_(rows.owners),
+        rows_(chain_rows(rows.view)),
         first_(std::move(first)),
         label_(std::move(label)),
         cost_(std::move(cost)),
@@ -44,7 +70,7 @@ class ChainCore {
   const ChainData& data() const { return data_; }
   template <class Visit>
   auto visit(Visit&& visit) const {
-    return std::visit(visit, rows_.view);
+    return std::visit(visit, rows_);
   }
   template <class Array>
   void require_all(const Array& weights) const {
@@ -162,7 +188,8 @@ class ChainCore {
   }
 
  private:
-  RowsHandle rows_;
+  std::vector<nb::object> owners_;  // of what the rows view
+  ChainRows rows_;
   IndexVector first_;
   Labels label_;
   Vector cost_;

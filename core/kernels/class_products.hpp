@@ -8,6 +8,7 @@
 #include "kernels/vectors.hpp"
 #include "rows/csr.hpp"
 #include "rows/dense.hpp"
+#include "rows/ones.hpp"
 #include "rows/prefetch.hpp"
 
 namespace widemargin {
@@ -27,6 +28,13 @@ struct SparseEntries {
   std::int64_t index(std::int64_t p) const { return static_cast<std::int64_t>(indices[p]); }
   double value(std::int64_t p) const { return static_cast<double>(values[p]); }
 };
+template <class Index>
+struct OnesEntries {
+  const Index* indices;
+  std::int64_t length;
+  std::int64_t index(std::int64_t p) const { return static_cast<std::int64_t>(indices[p]); }
+  static double value(std::int64_t) { return 1.0; }
+};
 template <class T>
 struct DenseEntries {
   const T* values;
@@ -39,6 +47,10 @@ template <class T, class Index>
 SparseEntries<T, Index> entries_of(const CsrRows<T, Index>& rows, std::int64_t i) {
   const Index begin = rows.pointers[rows.place(i)];
   return {rows.values + begin, rows.indices + begin, rows.nonzeros(i)};
+}
+template <class Index>
+OnesEntries<Index> entries_of(const OnesRows<Index>& rows, std::int64_t i) {
+  return {rows.indices + rows.pointers[i], rows.nonzeros(i)};
 }
 template <class T>
 DenseEntries<T> entries_of(const DenseRows<T>& rows, std::int64_t i) {
@@ -206,32 +218,36 @@ template <int count, class Rows>
 void few_class_scores(const Rows& rows, std::int64_t i, const std::int32_t* classes,
                       const double* weights, std::int64_t stride, double* out) {
   constexpr int turns = count <= 2 ? 4 : 2;
-  std::int64_t at[count];
-  double sums[turns][count] = {};
-  for (int m = 0; m < count; ++m) at[m] = classes[m];
-  rows.template for_each_in_turns<turns>(i, [&](auto turn, std::int64_t j, double v) {
-    const double* w = weights + j * stride;
-    for (int m = 0; m < count; ++m) sums[turn][m] += v * w[at[m]];
+  const double* first[count];
+  double sums[turns][count];
+  take_turns<count>([&](auto m) {
+    first[m] = weights + classes[m];
+    take_turns<turns>([&](auto turn) { sums[turn][m] = 0.0; });
   });
-  for (int m = 0; m < count; ++m) {
-    out[m] = 0.0;
-    for (int turn = 0; turn < turns; ++turn) out[m] += sums[turn][m];
-  }
+  rows.template for_each_in_turns<turns>(i, [&](auto turn, std::int64_t j, double v) {
+    const std::int64_t at = j * stride;
+    take_turns<count>([&](auto m) { sums[turn][m] += v * first[m][at]; });
+  });
+  take_turns<count>([&](auto m) {
+    double sum = sums[0][m];
+    for (int turn = 1; turn < turns; ++turn) sum += sums[turn][m];
+    out[m] = sum;
+  });
 }
 
 // W += x_i delta' over `count` classes, so few that their changes stay in registers.
 template <int count, class Rows>
 void few_class_axpy(const Rows& rows, std::int64_t i, const std::int32_t* classes,
                     const double* delta, double* weights, std::int64_t stride) {
-  std::int64_t at[count];
+  double* first[count];
   double change[count];
-  for (int m = 0; m < count; ++m) {
-    at[m] = classes[m];
+  take_turns<count>([&](auto m) {
+    first[m] = weights + classes[m];
     change[m] = delta[m];
-  }
+  });
   rows.for_each(i, [&](std::int64_t j, double v) {
-    double* w = weights + j * stride;
-    for (int m = 0; m < count; ++m) w[at[m]] += v * change[m];
+    const std::int64_t at = j * stride;
+    take_turns<count>([&](auto m) { first[m][at] += v * change[m]; });
   });
 }
 

@@ -1,6 +1,8 @@
 // A hint that a cache line will be read soon.
 #pragma once
 
+#include <cstddef>
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <xmmintrin.h>
 #endif
@@ -21,6 +23,11 @@ WIDEMARGIN_INLINE void prefetch_line(const void* address) {
 #else
   __builtin_prefetch(address);
 #endif
+}
+
+WIDEMARGIN_INLINE void prefetch_lines(const void* address, std::size_t bytes) {
+  const char* first = static_cast<const char*>(address);
+  for (std::size_t offset = 0; offset < bytes; offset += 64) prefetch_line(first + offset);
 }
 
 }  // namespace widemargin

@@ -56,7 +56,6 @@ class CachedVisit {
     }
     cache.drop_unused(length);
     own_.assign(data.labels(i), data.labels(i) + length);
-    kept_.open(data, own_.data(), cache, length);
     kept_.extend(data, gram, own_.data(), found.data(), cache, length);
     maker_.make(
         data, i, cache.count(), [&](std::int64_t j) { return cache.labeling(j, length); },

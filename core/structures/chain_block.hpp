@@ -74,6 +74,7 @@ class ChainBlock {
   std::vector<ShortLabel> found_, own_;
   CellMaker maker_;
   KeptProducts kept_;
+  std::vector<Difference> differences_;  // of the labelings that are kept
 
   ChainScores scores() const { return {nodes_.data(), edges_.data(), length_, classes_, stride_}; }
   double right() const { return labeling_score(scores(), own_.data()); }
@@ -95,10 +96,15 @@ class ChainBlock {
     own_.assign(data.labels(i), data.labels(i) + length_);
     cache.drop_unused(length_);
     const std::int64_t count = cache.count();
-    kept_.open(data, own_.data(), cache, length_);
+    if (std::ssize(differences_) < count) differences_.resize(static_cast<std::size_t>(count));
+    for (std::int64_t j = 0; j < count; ++j) make_difference(data, cache, j);
     if (gram != nullptr) kept_.complete(data, gram, own_.data(), cache, length_);
     moves.open(cache);
     for (std::int64_t j = 0; j < count; ++j) moves.value[j] = evaluated(cache, j);
+  }
+
+  void make_difference(const ChainData& data, const Labelings& cache, std::int64_t j) {
+    differences_[j].make(data, own_.data(), cache.labeling(j, length_), length_);
   }
 
   void make_cells(const ChainData& data, std::int64_t i, Labelings& cache) {
@@ -111,10 +117,10 @@ class ChainBlock {
   double evaluated(const Labelings& cache, std::int64_t j) const {
     const ShortLabel* y = cache.labeling(j, length_);
     double sum = 0.0;
-    for (const std::int32_t t : kept_.differences[j].rows) {
+    for (const std::int32_t t : differences_[j].rows) {
       sum += nodes_[t * stride_ + y[t]] - nodes_[t * stride_ + own_[t]];
     }
-    for (const EdgeChange& e : kept_.differences[j].edges) sum -= e.sign * edges_[e.cell];
+    for (const EdgeChange& e : differences_[j].edges) sum -= e.sign * edges_[e.cell];
     return sum;
   }
 
@@ -122,6 +128,8 @@ class ChainBlock {
   void add(const ChainData& data, const float* gram, Labelings& cache) {
     if (found_ == own_ || cache.find(found_.data(), length_) >= 0) return;
     kept_.extend(data, gram, own_.data(), found_.data(), cache, length_);
+    if (std::ssize(differences_) < cache.count()) differences_.emplace_back();
+    make_difference(data, cache, cache.count() - 1);
     moves.share.push_back(0.0);
     moves.value.push_back(evaluated(cache, cache.count() - 1));
   }
@@ -132,7 +140,7 @@ class ChainBlock {
       const double amount = cost * (moves.share[j] - before_[j]);
       if (amount == 0.0) continue;
       const ShortLabel* y = cache.labeling(j, length_);
-      for (const std::int32_t s : kept_.differences[j].rows) {
+      for (const std::int32_t s : differences_[j].rows) {
         const float* products = gram + s * length_;
         double* node = nodes_.data();
         for (std::int64_t t = 0; t < length_; ++t, node += stride_) {
@@ -141,7 +149,7 @@ class ChainBlock {
           node[y[s]] -= change;
         }
       }
-      for (const EdgeChange& e : kept_.differences[j].edges) edges_[e.cell] += e.sign * amount;
+      for (const EdgeChange& e : differences_[j].edges) edges_[e.cell] += e.sign * amount;
     }
   }
 
@@ -162,9 +170,9 @@ class ChainBlock {
 
   double edge_norm(std::int64_t up, std::int64_t down) {
     std::vector<EdgeChange> all;
-    if (up >= 0) all = kept_.differences[up].edges;
+    if (up >= 0) all = differences_[up].edges;
     if (down >= 0) {
-      for (const EdgeChange& e : kept_.differences[down].edges) all.push_back({e.cell, -e.sign});
+      for (const EdgeChange& e : differences_[down].edges) all.push_back({e.cell, -e.sign});
     }
     line_.assign(edges_.size(), 0.0);
     for (const EdgeChange& e : all) line_[static_cast<std::size_t>(e.cell)] += e.sign;

@@ -11,11 +11,6 @@
 
 namespace widemargin {
 
-WIDEMARGIN_INLINE void prefetch_lines(const void* address, std::size_t bytes) {
-  const char* first = static_cast<const char*>(address);
-  for (std::size_t offset = 0; offset < bytes; offset += 64) prefetch_line(first + offset);
-}
-
 template <class T>
 WIDEMARGIN_INLINE void prefetch_all(const std::vector<T>& values) {
   prefetch_lines(values.data(), values.size() * sizeof(T));

@@ -52,55 +52,69 @@ struct Difference {
 // Products of one labeling with others, with the products of the rows.
 class LabelingProducts {
  public:
-  // Begins with psi(y), which differs by `from`.
-  void open(const ChainData& data, const Difference& from, const ShortLabel* y) {
-    counts_.resize(static_cast<std::size_t>(data.lines() * data.stride()));
+  // Begins with psi(y), which differs by `from`: what it would score at each label of each row,
+  // were it the weights.
+  void open(const ChainData& data, const Difference& from, const float* gram, const ShortLabel* own,
+            const ShortLabel* y, std::int64_t length) {
+    stride_ = data.stride();
+    counts_.resize(static_cast<std::size_t>(data.lines() * stride_));
+    if (std::ssize(nodes_) < length * stride_) {
+      nodes_.resize(static_cast<std::size_t>(length * stride_));
+    }
     from_ = &from;
+    own_ = own;
     y_ = y;
+    length_ = length;
     for (const EdgeChange& e : from.edges) counts_[e.cell] += e.sign;
+    for (const std::int32_t s : from.rows) {
+      const float* line = gram + s * length;
+      double *right = nodes_.data() + own[s], *wrong = nodes_.data() + y[s];
+      for (std::int64_t t = 0; t < length; ++t) {
+        const double product = static_cast<double>(line[t]);
+        right[t * stride_] += product;
+        wrong[t * stride_] -= product;
+      }
+    }
   }
   void close() {
     for (const EdgeChange& e : from_->edges) counts_[e.cell] = 0;
+    for (const std::int32_t s : from_->rows) {
+      double *right = nodes_.data() + own_[s], *wrong = nodes_.data() + y_[s];
+      for (std::int64_t t = 0; t < length_; ++t) right[t * stride_] = wrong[t * stride_] = 0.0;
+    }
   }
 
-  // psi(y) . psi(z)
-  double with(const float* gram, std::int64_t length, const ShortLabel* own, const Difference& to,
-              const ShortLabel* z) const {
+  // psi(y) . psi(z). Where z is right, it adds nothing.
+  double with(const ChainData& data, const ShortLabel* z) const {
     double sum = 0.0;
-    for (const std::int32_t s : from_->rows) {
-      const float* line = gram + s * length;
-      for (const std::int32_t t : to.rows) {
-        const int sign =
-            (own[s] == own[t]) - (own[s] == z[t]) - (y_[s] == own[t]) + (y_[s] == z[t]);
-        sum += sign * static_cast<double>(line[t]);
-      }
-    }
     std::int64_t edges = 0;
-    for (const EdgeChange& e : to.edges) edges += e.sign * counts_[e.cell];
+    const double* node = nodes_.data();
+    for (std::int64_t t = 0; t < length_; ++t, node += stride_) sum += node[own_[t]] - node[z[t]];
+    auto count = [&](std::int64_t line, std::int64_t label) {
+      return counts_[static_cast<std::size_t>(line * stride_ + label)];
+    };
+    for (std::int64_t t = 1; t < length_; ++t) {
+      edges += count(own_[t - 1], own_[t]) - count(z[t - 1], z[t]);
+    }
+    if (data.boundaries) {
+      const std::int64_t k = data.classes, last = length_ - 1;
+      edges += count(k, own_[0]) - count(k, z[0]);
+      edges += count(k + 1, own_[last]) - count(k + 1, z[last]);
+    }
     return sum + static_cast<double>(edges);
   }
 
  private:
   std::vector<std::int32_t> counts_;  // of each transition in psi(y)
+  std::vector<double> nodes_;
   const Difference* from_ = nullptr;
-  const ShortLabel* y_ = nullptr;
+  const ShortLabel *own_ = nullptr, *y_ = nullptr;
+  std::int64_t length_ = 0, stride_ = 0;
 };
 
 // The products of the labelings of one sentence that are kept, made when they are needed.
 class KeptProducts {
  public:
-  std::vector<Difference> differences;  // of each labeling, as far as `open` or `extend` made them
-
-  // Begins with a sentence, whose own labels are given.
-  void open(const ChainData& data, const ShortLabel* own, const Labelings& cache,
-            std::int64_t length) {
-    const std::int64_t count = cache.count();
-    if (std::ssize(differences) < count) differences.resize(static_cast<std::size_t>(count));
-    for (std::int64_t j = 0; j < count; ++j) {
-      differences[j].make(data, own, cache.labeling(j, length), length);
-    }
-  }
-
   // Computes all products unless they are there.
   void complete(const ChainData& data, const float* gram, const ShortLabel* own, Labelings& cache,
                 std::int64_t length) {
@@ -114,14 +128,12 @@ class KeptProducts {
   void extend(const ChainData& data, const float* gram, const ShortLabel* own,
               const ShortLabel* found, Labelings& cache, std::int64_t length) {
     cache.add(found, length);
-    const std::int64_t j = cache.count() - 1;
-    if (std::ssize(differences) <= j) differences.emplace_back();
-    differences[j].make(data, own, found, length);
-    if (gram != nullptr) add(data, gram, own, cache, length, j);
+    if (gram != nullptr) add(data, gram, own, cache, length, cache.count() - 1);
   }
 
  private:
   LabelingProducts products_;
+  Difference last_;
   std::vector<double> line_;
 
   // Extends the products of the labelings before j by those of j.
@@ -131,10 +143,11 @@ class KeptProducts {
     for (std::int64_t l = 0; l < j; ++l) {
       std::copy_n(cache.products.begin() + l * j, j, line_.begin() + l * (j + 1));
     }
-    products_.open(data, differences[j], cache.labeling(j, length));
+    last_.make(data, own, cache.labeling(j, length), length);
+    products_.open(data, last_, gram, own, cache.labeling(j, length), length);
     for (std::int64_t l = 0; l <= j; ++l) {
       line_[l * (j + 1) + j] = line_[j * (j + 1) + l] =
-          products_.with(gram, length, own, differences[l], cache.labeling(l, length));
+          products_.with(data, cache.labeling(l, length));
     }
     products_.close();
     cache.products = line_;

@@ -22,6 +22,7 @@ struct ShareMoves {
   std::vector<double> share;  // as proposed, for each labeling that is kept
   std::vector<double> value;  // what its score, costs included, is above that of the own labeling
   double rest = 1.0;          // the share of the sentence's own labeling
+  std::vector<double> zeros;  // the products of that one
 
   void open(const Labelings& cache) {
     share = cache.share;
@@ -37,20 +38,19 @@ struct ShareMoves {
     return sum;
   }
 
-  // The labelings that gain most and least from a larger share; -1 is the sentence's own.
+  // The labelings that gain most and least from a larger share; -1 is the sentence's own. Without
+  // branches: which of a few numbers is the largest cannot be foreseen.
   bool extremes(std::int64_t& up, std::int64_t& down, double& gain) const {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
     up = -1;
     down = -1;
-    double high = 0.0, low = rest > 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+    double high = 0.0, low = rest > 0.0 ? 0.0 : infinite;
     for (std::int64_t j = 0; j < std::ssize(value); ++j) {
-      if (value[j] > high) {
-        high = value[j];
-        up = j;
-      }
-      if (share[j] > 0.0 && value[j] < low) {
-        low = value[j];
-        down = j;
-      }
+      const double held = share[j] > 0.0 ? value[j] : infinite;
+      up = value[j] > high ? j : up;
+      high = std::max(high, value[j]);
+      down = held < low ? j : down;
+      low = std::min(low, held);
     }
     gain = high - low;
     return up != down && gain > 0.0;
@@ -72,16 +72,15 @@ struct ShareMoves {
     double gain = 0.0;
     if (!extremes(up, down, gain) || !(cost * gain > least)) return false;
     const std::int64_t count = std::ssize(value);
-    const double* with_up = up >= 0 ? cache.line(up) : nullptr;
-    const double* with_down = down >= 0 ? cache.line(down) : nullptr;
-    double norm = 0.0;
-    if (up >= 0) norm += with_up[up];
-    if (down >= 0) norm += with_down[down];
-    if (up >= 0 && down >= 0) norm -= 2.0 * with_up[down];
+    if (std::ssize(zeros) < count) zeros.resize(value.size());
+    const double* with_up = up >= 0 ? cache.line(up) : zeros.data();
+    const double* with_down = down >= 0 ? cache.line(down) : zeros.data();
+    const double norm = with_up[std::max<std::int64_t>(up, 0)] +
+                        with_down[std::max<std::int64_t>(down, 0)] -
+                        2.0 * with_up[std::max<std::int64_t>(down, 0)] * (down >= 0);
     const double moved = shift(up, down, norm > 0.0 ? gain / (cost * norm) : 1.0);
     const double amount = cost * moved;
-    for (std::int64_t j = 0; up >= 0 && j < count; ++j) value[j] -= amount * with_up[j];
-    for (std::int64_t j = 0; down >= 0 && j < count; ++j) value[j] += amount * with_down[j];
+    for (std::int64_t j = 0; j < count; ++j) value[j] += amount * (with_down[j] - with_up[j]);
     return true;
   }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,6 +18,7 @@ from oracle_sequences import (
 )
 from widemargin import SequenceSVC
 from widemargin.auto.registry import choice_of
+from widemargin.data.rows import Rows
 from widemargin.methods.base import Settings
 from widemargin.methods.structures.cached_frank_wolfe import CachedFrankWolfe
 from widemargin.problems.certificate import Point
@@ -124,15 +127,57 @@ def test_weights_are_those_of_the_labelings(boundaries: bool) -> None:
     X = [np.eye(4)[labels] + 0.8 * random.normal(size=(labels.size, 4)) for labels in y]
     problem = problem_of(X, y, 0.2, boundaries=boundaries)
     method = CachedFrankWolfe()
-    state = method.start(problem, None, Settings(tol=1e-3, seed=0))
-    for _ in range(100):
-        method.advance(state)
-        weights, linear = problem.combine(state.point.alpha)
-        np.testing.assert_allclose(state.weights, weights, rtol=0.0, atol=1e-12)
-        assert boundaries or not state.weights[-2:].any()
-        assert state.sweeps.linear == pytest.approx(linear, rel=1e-12)
-        if state.expected_gap <= 1e-3:
-            break
-    # The last passes were averaged, and the average is what was expected of it.
-    assert state.hopes == 1
-    assert problem.certify(state.point)[1].relative_gap <= 1.2e-3
+    gaps = []
+    for seed in range(9):
+        state = method.start(problem, None, Settings(tol=1e-3, seed=seed))
+        for _ in range(100):
+            method.advance(state)
+            weights, linear = problem.combine(state.point.alpha)
+            np.testing.assert_allclose(state.weights, weights, rtol=0.0, atol=1e-12)
+            assert boundaries or not state.weights[-2:].any()
+            assert state.sweeps.linear == pytest.approx(linear, rel=1e-12)
+            if state.expected_gap <= 1e-3:
+                break
+        assert state.hopes == 1
+        gaps.append(problem.certify(state.point)[1].relative_gap)
+    # The last passes were averaged, and the average is what was expected of it: an estimate, which
+    # one order of visits in ten misses by a fifth.
+    assert np.median(gaps) <= 1.1e-3
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_ones_are_values_like_others(index: type) -> None:
+    # Rows whose stored values are all one are read without them, unless a zero is stored, too.
+    random = np.random.default_rng(5)
+    y = [random.integers(0, 3, n).astype(np.int32) for n in random.integers(1, 9, 30)]
+    tokens = int(sum(map(len, y)))
+    dense = (random.random((tokens, 40)) < 0.3) * 1.0
+    dense[:, -1] = 0.0
+    ones = sp.csr_matrix(dense)
+    other = sp.csr_matrix(dense + np.eye(tokens, 40, 39))
+    other.data[other.indices == 39] = 0.0
+    problems = []
+    for matrix in (ones, other):
+        matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
+        problem = problem_of([dense], [np.concatenate(y)], 0.3)
+        first = np.concatenate([[0], np.cumsum([len(own) for own in y])]).astype(np.int64)
+        problem = replace(
+            problem, rows=Rows.of(matrix), first=first, cost=np.full(len(y), 0.3), _kept={}
+        )
+        problems.append(problem)
+    w = np.zeros(problems[0].shape)
+    w[:, :3] = random.normal(size=(len(w), 3))
+    mine, others = (problem.best_labelings(w) for problem in problems)
+    assert np.array_equal(mine[0], others[0])
+    np.testing.assert_allclose(mine[1], others[1], rtol=0.0, atol=1e-11)
+    solutions = [
+        run(problem, choice_of("cached_frank_wolfe", SequenceProblem), tol=1e-6)
+        for problem in problems
+    ]
+    for solution in solutions:
+        assert solution.certificate.relative_gap <= 1e-6
+    assert solutions[0].certificate.primal == pytest.approx(
+        solutions[1].certificate.primal, rel=1e-6
+    )
+    combined = [problem.combine(solutions[0].alpha)[0] for problem in problems]
+    np.testing.assert_allclose(*combined, rtol=0.0, atol=1e-12)

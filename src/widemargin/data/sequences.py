@@ -145,7 +145,7 @@ def _joined(parts: list[Any], features: int | None) -> Sequences:
     if any(sp.issparse(matrix) for matrix in matrices):
         X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     else:
-        X = sparse_if_cheaper(_checked_joined(np.vstack(matrices), lengths))
+        X = sparse_if_cheaper(_checked_joined(np.concatenate(matrices), lengths))
     return Sequences(as_rows_array(X), lengths)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.registry import choice_of
-from widemargin.data.feature_dicts import sequences_of_dicts
+from widemargin.data.feature_dicts import PackedNames, sequences_of_dicts
 from widemargin.data.sequences import Sequences, are_feature_dicts, joined_labels, sequences_of
 from widemargin.data.validation import check_positive
 from widemargin.estimators.arguments import check_limits
@@ -71,14 +71,16 @@ class SequenceClassifier(CertifiedClassifier):
         self
         """
         self._check_arguments()
-        names: list[str] | None = None
+        names: PackedNames | None = None
         if lengths is None and are_feature_dicts(X):
-            sequences, names = sequences_of_dicts(X, None)
+            sequences, columns = sequences_of_dicts(X, None)
+            names = PackedNames(columns)
+            del columns
         else:
             sequences = sequences_of(X, lengths, None)
         self._train(sequences, joined_labels(y, sequences.lengths), sample_weight)
         if names is not None:
-            self.feature_names_ = np.array(names, dtype=object)
+            self.feature_names_ = names.unpacked()
         elif hasattr(self, "feature_names_"):
             del self.feature_names_
         return self
@@ -87,6 +89,7 @@ class SequenceClassifier(CertifiedClassifier):
         if labels.size == 0:
             raise ValueError("X has no sequence with any rows")
         classes, codes = np.unique(labels, return_inverse=True)
+        del labels  # strings can take as much memory as the features
         if classes.size < 2:
             raise ValueError(f"y must have at least two different labels; it has {classes.size}")
         cost = self._costs(sequences, sample_weight)

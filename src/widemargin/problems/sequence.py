@@ -139,8 +139,11 @@ class SequenceProblem(ChainProblem):
         The weights can be far larger than the rows: a feature of one row has one for each label.
         """
         linear = squared = 0.0
+        memory = np.empty(self.shape[0] * min(_COLUMNS, self.stride))
         for label in range(0, self.stride, _COLUMNS):
-            part = np.zeros((self.shape[0], min(_COLUMNS, self.stride - label)))
+            width = min(_COLUMNS, self.stride - label)
+            part = memory[: self.shape[0] * width].reshape(-1, width)
+            part[:] = 0.0
             linear = self._combine_into(part, duals, label)
             squared += float(np.vdot(part, part))
         self.meter.add(self.rows.size.class_product(self.stride))
