@@ -28,6 +28,13 @@ def test_a_steady_rate_is_extrapolated() -> None:
     assert ahead(gaps, 0.5**20) == pytest.approx(1.1, rel=0.05)
 
 
+def test_rates_begin_with_the_first_finite_gap() -> None:
+    gaps = [math.inf] * 6 + [5e3, 2e2, 4e1, 1.5, 1e-2]
+    assert steps_to_go(gaps, 1e-4) < 3.0
+    assert ahead(gaps, 1e-4) < 0.5
+    assert steps_to_go([math.inf] * 6 + [5e3], 1e-4) == 0.0
+
+
 def test_steps_cost_what_the_latest_did() -> None:
     """Steps from conjugate gradients get dearer on the way."""
     gaps = [0.5**k for k in range(10)]

@@ -33,9 +33,12 @@ def steps_to_go(gaps: Sequence[float], tol: float) -> float:
         return 0.0
     if gaps[-1] <= tol:
         return 1.0
-    back = _later_half(gaps)
+    # Before the first finite gap a method has not shown a rate.
+    back = min(_later_half(gaps), sum(map(math.isfinite, gaps)) - 1)
     earlier = gaps[-1 - back]
-    if not math.isfinite(earlier) or earlier <= gaps[-1]:
+    if back == 0:
+        return 0.0
+    if earlier <= gaps[-1]:
         return math.inf
     return math.log(gaps[-1] / tol) * back / math.log(earlier / gaps[-1])
 
@@ -140,8 +143,8 @@ def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> 
 
 
 def over_dual(gap: float) -> float:
-    """Return (P − D) / D for a relative gap (P − D) / P; no more than 1e9, also where D < 0."""
-    return gap / max(1.0 - gap, 1e-9 * gap) if gap < math.inf else gap
+    """Return (P − D) / D for a relative gap (P − D) / P; where D <= 0, a billion times the gap."""
+    return gap / max(1.0 - gap, 1e-9)
 
 
 def raised(gaps: Sequence[float], proved: float, again: bool) -> list[float]:
