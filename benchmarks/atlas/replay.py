@@ -76,9 +76,13 @@ def shape_of(cell: Cell, facts: dict[str, Any]) -> Any:
     from widemargin.auto.multiclass import MulticlassShape
     from widemargin.auto.shape import BinaryShape
     from widemargin.data.work import Size
+    from widemargin.linalg.spectrum import Spectrum
 
     kind = MulticlassShape if cell.kind in JOINT else BinaryShape
-    return kind(**{**facts, "size": Size(**facts["size"])})
+    found = {**facts, "size": Size(**facts["size"])}
+    if found.get("spectrum") is not None:
+        found["spectrum"] = Spectrum(**found["spectrum"])
+    return kind(**found)
 
 
 def policy_of(cell: Cell) -> Any:
