@@ -201,7 +201,7 @@ class BlockedRows(Rows):
         self, curvature: Vector, direction: Vector, shift: float
     ) -> tuple[Vector, float]:
         """Return Σ h_i s_i x_i and Σ h_i s_i, with s_i = x_i · direction + shift."""
-        self.meter.add(self.size.product(2.0))
+        self.meter.add(self.size.curved_product(self.nonzeros(curvature)))
         found = self._sum(_curvature_product, (curvature,), (direction, shift))
         if found is None:  # no rows
             return np.zeros(self.weights), 0.0
@@ -231,7 +231,7 @@ class BlockedRows(Rows):
         self, curvature: Vector, direction: Vector, shift: float
     ) -> tuple[Vector, float, Vector]:
         """Return what `curvature_product` does, and the scores x_i · direction of all rows."""
-        self.meter.add(self.size.product(2.0))
+        self.meter.add(self.size.curved_product(self.nonzeros(curvature)))
         scores, (total, share) = self.run(_product_and_scores, (curvature,), (direction, shift))
         return total, float(share), scores
 

@@ -140,7 +140,7 @@ class MemoryRows(BlockedRows):
     def _curved(
         self, curvature: Vector, direction: Vector, shift: float, scores: Vector | None
     ) -> tuple[Vector, float]:
-        self.meter.add(self.size.product(2.0))
+        self.meter.add(self.size.curved_product(self.nonzeros(curvature)))
         tree = Tree()
         for place, (first, last) in enumerate(self._stretches(self.size.product(2.0))):
             total = np.empty(self.weights)
@@ -173,8 +173,9 @@ class MemoryRows(BlockedRows):
         scores = None if slopes is None else np.empty(self.count)
         most = min(most, 1 + int(self.threads.count * MACHINE.call / max(1.0, work)))
         made, unsolved = vectors.advance(self._compiled, curvature, scores, slopes, accuracy, most)
+        spent = self.size.curved_product(self.nonzeros(curvature))
         for _ in range(made):
-            self.meter.add(work)  # as wherever the blocks are
+            self.meter.add(spent)  # as wherever the blocks are
         self.checkpoint()
         return made, unsolved
 

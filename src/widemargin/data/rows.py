@@ -344,7 +344,7 @@ class Rows(KnownProducts, OverExamples):
         total, share = np.zeros(self.weights), 0.0
         for begin, end in self.pieces():
             share += self.view.curvature_product(curvature, direction, shift, total, begin, end)
-        self.meter.add(self.size.product(2.0))
+        self.meter.add(self.size.curved_product(self.nonzeros(curvature)))
         return total, share
 
     def curvature_diagonal(self, curvature: Vector) -> Vector:

@@ -45,6 +45,14 @@ class Size:
         value = MACHINE.dense_value if self.dense else MACHINE.sparse_value
         return share * (value * self.values + MACHINE.row * self.rows)
 
+    def curved_product(self, used: float) -> float:
+        """Price a product with Σ h_i x_i x_iᵀ: rows whose h_i is zero are left out."""
+        return self.product(2.0 * used / max(1, self.rows))
+
+    def extrapolation(self, visit_cost: float) -> float:
+        """Price an extrapolation of coordinate descent along the last moves of all examples."""
+        return MACHINE.extrapolation * visit_cost * self.rows
+
     def sweep(self, visit_cost: float, visits: float | None = None) -> float:
         """Price visits of coordinate descent, by default one to every row.
 

@@ -232,6 +232,7 @@ class DualCD:
     def _extrapolate(self, state: DualCDState) -> None:
         """Go on along the best combination of the last two moves, or else along the last one."""
         problem, sweeps, before, older = state.problem, state.sweeps, state.before, state.older
+        problem.meter.add(problem.rows.size.extrapolation(problem.loss.visit_cost))
         length = 0.0
         if older.known and before.known:
             # After an interrupt below, only one earlier point is valid.
