@@ -124,7 +124,9 @@ def facts_of(problem: Any, tol: float) -> dict[str, Any]:
     from widemargin.auto.registry import choice_of
 
     policy = choice_of("auto", type(problem))._policy
-    return asdict(policy.shape_of(problem, tol, False))
+    facts = asdict(policy.shape_of(problem, tol, False))
+    # Every record is of a problem alone.
+    return {name: fact for name, fact in facts.items() if name not in ("known", "others")}
 
 
 def methods_of(cell: Cell, problem: Any) -> Iterator[tuple[str, Any]]:

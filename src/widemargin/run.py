@@ -374,4 +374,5 @@ def run(
         choice.explanation,
         tuple(this.trace),
         this.finite,
+        this.watched.meter.nanoseconds,
     )

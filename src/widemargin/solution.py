@@ -129,6 +129,8 @@ class Solution:
     trace: tuple[Record, ...]
     finite: bool = True
     """Whether the solver's numbers stayed finite; if not, this is the best point before."""
+    work: float = 0.0
+    """What the methods spent, in the currency of `widemargin.data.work`."""
 
     def __repr__(self) -> str:
         return f"<Solution: {self.message}>"

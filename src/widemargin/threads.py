@@ -35,3 +35,22 @@ def in_threads(
                 interrupt.request()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def first_alone(
+    work: Sequence[Callable[[], Result]],
+    order: Sequence[int],
+    alone: Callable[[], bool],
+    threads: int,
+    interrupt: Interrupt | None = None,
+) -> list[Result]:
+    """Do work in an order, piece by piece while `alone` says so, and the rest of it in threads."""
+    done: dict[int, Result] = {}
+    for place in order:
+        if not alone():
+            break
+        done[place] = work[place]()
+    rest = [place for place in range(len(work)) if place not in done]
+    found = in_threads([work[place] for place in rest], threads, interrupt)
+    done.update(zip(rest, found, strict=True))
+    return [done[place] for place in range(len(work))]

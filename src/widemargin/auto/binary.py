@@ -9,6 +9,7 @@ from dataclasses import replace
 from widemargin.auto import cause, prices
 from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
+from widemargin.auto.experience import worth_trying
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prediction import steps_to_go, sweeps_to_go, while_sorting
 from widemargin.auto.shape import BinaryShape
@@ -56,13 +57,10 @@ class BinaryPolicy(Contest[BinaryShape]):
         if not shape.compiled:
             bundle = Decision("bmrm_qp", cause.FORMULAS)
             return offers[0].taken(cause.FORMULAS) if shape.smooth else bundle
-        if follows:
-            return self._following(shape, offers, follows)
-        size = shape.size
-        few = size.values <= MACHINE.tiny_problem and size.rows < 8 * size.weights
-        few = few and self.sees_order
-        few = few and min(size.rows, size.weights) ** 2 <= MACHINE.tiny_problem
-        best = _for_digits(shape, offers) if few and not shape.smooth else self.begins(shape)
+        if follows or shape.known:
+            return self._informed(shape, offers, follows)
+        tiny = self.sees_order and not shape.smooth and _is_tiny(shape)
+        best = _for_digits(shape, offers) if tiny else self.begins(shape)
         if best is None:
             return self.swept(cause.SWEEPS_TELL)
         return best.taken(cause.cheap_steps(shape, best))
@@ -74,6 +72,46 @@ class BinaryPolicy(Contest[BinaryShape]):
         if legs[-1].method == "quasi_newton" and not legs[-1].finished:
             return self._after_quasi_newton(shape, legs)
         return super().next(shape, legs, follows)
+
+    def _to_go(self, shape: BinaryShape, leg: Leg) -> float:
+        """Predict what sweeps still cost: what they took on another class says more than a rate."""
+        return _as_known(shape, leg, super()._to_go(shape, leg))
+
+    def tries(self, shape: BinaryShape) -> bool:
+        """Whether a class should try what none before it did, for those that follow."""
+        if shape.elsewhere or not shape.compiled:
+            return False
+        return self._to_try(shape, self._choices(shape)) is not None
+
+    def _as_others(self, shape: BinaryShape) -> Decision:
+        """Begin with what took the least on other classes, or with what is worth a try."""
+        choices = self._choices(shape)
+        tried = self._to_try(shape, choices)
+        if tried is not None:
+            return tried.taken(cause.TRIED)
+        found = min(choices, key=lambda offer: _mean(shape, offer)).taken(cause.OTHERS)
+        unknowing = self.first(replace(shape, known=(), others=0), "")
+        # One sentence for all classes, where there is nothing that they would do differently.
+        same = (found.method, found.in_row_space) == (unknowing.method, unknowing.in_row_space)
+        return unknowing if same else found
+
+    def _to_try(self, shape: BinaryShape, choices: Sequence[Offer]) -> Offer | None:
+        """Return the method that is worth a try, the one predicted to be the cheapest if any is."""
+        known = [offer for offer in choices if _finished(shape, offer)]
+        best = min((offer.price for offer in known), default=math.inf)
+        others = [o for o in choices if shape.known_of(o.method, o.in_row_space) is None]
+        for offer in sorted(others, key=lambda offer: offer.price):
+            if worth_trying(offer.price, _error(offer), best, shape.others):
+                return offer
+        return None
+
+    def _choices(self, shape: BinaryShape) -> list[Offer]:
+        """Return all methods at what they took on other classes, or are predicted to take."""
+        found = {(o.method, o.in_row_space): o for o in self.offers(shape)}
+        if shape.smooth:
+            quasi = prices.quasi_newton(shape)
+            found.setdefault((quasi.method, False), quasi)
+        return [*found.values(), Offer(self.sweeps, self.expected(shape))]
 
     def begins(self, shape: BinaryShape) -> Offer | None:
         """Return the method that is so cheap that no sweep need tell, if any is."""
@@ -94,6 +132,7 @@ class BinaryPolicy(Contest[BinaryShape]):
         with_factor = prices.quasi_newton_factor(shape)
         to_go = sweeps_to_go(leg.works, leg.gaps, shape.tol, expected, MACHINE.quasi_pool)
         to_go = min(to_go, with_factor)
+        to_go = _as_known(shape, leg, to_go)
         harder = max(1.0, (leg.work + to_go) / expected)
         swept = harder**2 * self.expected(shape)
         if prices.sorting(shape):
@@ -110,6 +149,10 @@ class BinaryPolicy(Contest[BinaryShape]):
             return None
         steps = steps_to_go(leg.gaps, shape.tol)
         return best.taken(cause.slow_quasi_newton(steps, len(leg.gaps)))
+
+    def _informed(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
+        """Begin with what worked at a smaller C, or with what others of the same fit took."""
+        return self._following(shape, offers, follows) if follows else self._as_others(shape)
 
     def _following(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
         """Go on with what worked at a smaller C, or with Newton, which needs a step or two then.
@@ -130,9 +173,42 @@ class BinaryPolicy(Contest[BinaryShape]):
         return self.swept(cause.WORKED_BEFORE)
 
 
+def _as_known(shape: BinaryShape, leg: Leg, to_go: float) -> float:
+    """Bound what a method is predicted to take still by what it took on another class.
+
+    Once that is spent, no more counts than twice what was spent so far: see `while_saturated`.
+    """
+    known = shape.known_of(leg.method)
+    if known is None or not known.finished:
+        return to_go
+    return min(to_go, max(known.work, 2.0 * leg.work))
+
+
+def _finished(shape: BinaryShape, offer: Offer) -> bool:
+    known = shape.known_of(offer.method, offer.in_row_space)
+    return known is not None and known.finished
+
+
+def _error(offer: Offer) -> float:
+    """Return the standard deviation of the logarithm of what a method takes, over its price."""
+    return MACHINE.sweeps_error if offer.method == BinaryPolicy.sweeps else MACHINE.steps_error
+
+
+def _mean(shape: BinaryShape, offer: Offer) -> float:
+    """Return what a method is likely to take on average: predictions have a long tail."""
+    error = MACHINE.class_error if _finished(shape, offer) else _error(offer)
+    return offer.price * math.exp(0.5 * error**2)
+
+
 def _raised(offer: Offer, harder: float) -> Offer:
     """Return an offer whose conjugate gradients take so many times as many products."""
     return replace(offer, price=harder * offer.price) if offer.iterative else offer
+
+
+def _is_tiny(shape: BinaryShape) -> bool:
+    size = shape.size
+    few = size.values <= MACHINE.tiny_problem and size.rows < 8 * size.weights
+    return few and min(size.rows, size.weights) ** 2 <= MACHINE.tiny_problem
 
 
 def _for_digits(shape: BinaryShape, offers: Sequence[Offer]) -> Offer | None:

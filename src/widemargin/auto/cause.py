@@ -22,6 +22,8 @@ FACTOR_OF_KERNEL = "a factor of the kernel matrix costs no more than the steps s
 MARGINALS = "each sequence has marginals of its own"
 CACHED_LABELINGS = "a few labelings of each sequence make its dual problem small"
 BOUNDS = "steps stay between the bounds"
+OTHERS = "it took the least on another class"
+TRIED = "it may take less than what ran on another class"
 FEW_PRODUCTS = "few products with the data are expected to be enough"
 SPARSE_COLUMNS = "sweeps over columns cost less than a matrix of them"
 

@@ -10,6 +10,7 @@ is only paused: where sweeps get no further, it goes on as it was.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -124,6 +125,14 @@ class Contest(ABC, Generic[Shape]):
     def swept(self, words: str) -> Decision:
         """Decide for sweeps."""
         return Decision(self.sweeps, words)
+
+    def left(self, shape: Shape, leg: Leg, spent: float) -> float:
+        """Predict what a method that gave way had left to do: no less than was spent on it."""
+        if leg.finished:
+            return math.inf
+        if leg.method == self.sweeps:
+            return max(spent, self._to_go(shape, leg))
+        return max(spent, work_ahead(leg.works, leg.gaps, shape.tol))
 
     def _after_sweep(self, shape: Shape, legs: Sequence[Leg], follows: str) -> Decision | None:
         """Hand over once sweeps are predicted to cost more than the cheapest other method."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from widemargin.auto.experience import Experience, Known, known_from
 from widemargin.auto.prediction import raised
 from widemargin.auto.registry import method_named, not_in_memory
 from widemargin.methods.base import Method, Progress
@@ -114,6 +115,7 @@ class Auto(Generic[Shape]):
         self._follows = ""
         self._kind: type[Any] = object
         self._shape: Any = None
+        self._experience: Experience | None = None
 
     @property
     def explanation(self) -> str:
@@ -129,10 +131,27 @@ class Auto(Generic[Shape]):
         """Take note of the method that solved the same problem at a smaller C."""
         self._follows = method
 
+    def learn(self, experience: Experience) -> None:
+        """Take note of what problems of the same shape have shown, and show this one to others."""
+        self._experience = experience
+
+    def shown(self, work: float, converged: bool) -> list[Known]:
+        """Return what the methods of a run took that has cost so much in all."""
+        return known_from(self._policy, self._shape, self._decisions, self._legs, work, converged)
+
+    def tries_another(self, known: tuple[Known, ...], others: int) -> bool:
+        """Whether the next problem should try what is not known yet, for all those after it."""
+        policy: Any = self._policy
+        return bool(policy.tries(replace(self._shape, known=known, others=others - 1)))
+
     def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
         """Return the method to start with."""
         self._kind = type(problem)
         self._shape = self._policy.shape_of(problem, tol, warm is not None)
+        seen = self._experience
+        if seen is not None and warm is None:
+            others = seen.left - 1 if seen.alone else 0
+            self._shape = replace(self._shape, known=seen.known, others=others)
         follows = self._follows if warm is not None else ""
         method = self._take(self._policy.first(self._shape, follows))
         reason = not_in_memory(method, problem) or method.refuses(problem)

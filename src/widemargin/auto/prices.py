@@ -8,6 +8,7 @@ they can do wrong is bounded by the loans of the policy.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from widemargin.auto.contest import Offer
@@ -48,8 +49,14 @@ def expected_sweeps(size: Size, stiffness: float, tol: float, leading: float = 0
     return sweeps * digits_of(tol) / 4.0
 
 
-@lru_cache(maxsize=256)
 def expected(shape: BinaryShape) -> float:
+    """Price the sweeps that other classes took, or that the stiffness lets expect."""
+    known = shape.known_of("dual_cd")
+    return _expected(shape) if known is None else known.work
+
+
+@lru_cache(maxsize=256)
+def _expected(shape: BinaryShape) -> float:
     """Price the sweeps that the stiffness lets expect; kept as `offers` are."""
     leading = 0.0 if shape.spectrum is None else shape.spectrum.leading
     return sweep(shape) * expected_sweeps(shape.size, shape.stiffness, shape.tol, leading)
@@ -95,7 +102,25 @@ def offers(shape: BinaryShape, gap: float = 1.0) -> tuple[Offer, ...]:
             found.append(Offer("interior_point", start + steps, True))
             steps = _proximal_newton(shape, factor_of_rows, digits)
             found.append(Offer("proximal_newton", start + steps, True))
-    return tuple(sorted(found, key=lambda offer: offer.price))
+    return tuple(sorted(_with_known(shape, found), key=lambda offer: offer.price))
+
+
+def _with_known(shape: BinaryShape, found: list[Offer]) -> list[Offer]:
+    """Return offers at what they took on other classes; L-BFGS among them if it is known."""
+    quasi = shape.known_of("quasi_newton")
+    if quasi is not None and quasi.finished:
+        found.append(Offer("quasi_newton", quasi.work))
+    return [_as_known(shape, offer) for offer in found]
+
+
+def _as_known(shape: BinaryShape, offer: Offer) -> Offer:
+    """Return an offer at the price that others paid, if they did."""
+    known = shape.known_of(offer.method, offer.in_row_space)
+    if known is None:
+        return offer
+    if known.finished:
+        return replace(offer, price=known.work, begins=True, iterative=False)
+    return replace(offer, price=max(offer.price, known.work), begins=False)
 
 
 def _newton(shape: BinaryShape) -> tuple[float, bool]:
@@ -157,7 +182,8 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     steps = min(guess, bound) * size.quasi_newton_step()
     price = size.product(1.0 if free else 3.0) + min(steps, most)
     begins = not _sampled(size) and not (free and _UNSURE * price > expected(shape))
-    return Offer("quasi_newton", price, begins=shape.smooth and (bound <= guess or begins))
+    begins = shape.smooth and (bound <= guess or begins)
+    return _as_known(shape, Offer("quasi_newton", price, begins=begins))
 
 
 def _bounded_steps(shape: BinaryShape, mean: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from widemargin.auto.experience import Known
 from widemargin.data.work import Size
 from widemargin.linalg.spectrum import Spectrum
 from widemargin.problems.binary import BinaryProblem
@@ -33,6 +34,10 @@ class BinaryShape:
         Whether the rows are not in memory: only products with all of them are cheap.
     spectrum : Spectrum or None
         The eigenvalues that the rows add, where it was worth a look at a few of them.
+    known : tuple of Known
+        What methods took on other classes of the same fit.
+    others : int
+        Classes that follow this one and will know what it shows.
     """
 
     size: Size
@@ -44,6 +49,15 @@ class BinaryShape:
     pieces: bool = False
     elsewhere: bool = False
     spectrum: Spectrum | None = None
+    known: tuple[Known, ...] = ()
+    others: int = 0
+
+    def known_of(self, method: str, in_row_space: bool = False) -> Known | None:
+        """Return what a method took on other classes, if it ran."""
+        for each in self.known:
+            if each.method == method and each.in_row_space == in_row_space:
+                return each
+        return None
 
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.auto.experience import Experience
 from widemargin.auto.registry import choice_of
 from widemargin.estimators.arguments import seed_of
 from widemargin.estimators.checkpoints import Checkpoints
@@ -28,7 +29,7 @@ from widemargin.methods.base import Choice
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.progress import ProgressBar
 from widemargin.run import Callback, Record, Solution, Status, run
-from widemargin.threads import in_threads
+from widemargin.threads import first_alone
 
 
 class Solutions(list[Solution]):
@@ -97,6 +98,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
             solution
         ),
         interrupt: Interrupt | None = None,
+        alike: Sequence[int] = (),
     ) -> Solutions:
         """Run independent problems in threads; the answers do not depend on how many.
 
@@ -114,12 +116,16 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
             returns the answer to keep.
         interrupt : Interrupt, optional
             Of the work around; if it asks to stop already, the starting points are the answers.
+        alike : sequence of int
+            Places of problems that are alike in shape, in the order in which the first of them show
+            the others what methods take; see `widemargin.auto.experience`.
         """
         time_limit, callback, verbose = self._limits_of_a_run()
         tol, seed = self._gap(), seed_of(self.random_state)
         watch = Interrupt() if interrupt is None else interrupt
         titles = [str(name) for name in names]
         bar = ProgressBar(titles, tol) if verbose else None
+        experience = Experience(len(alike))
 
         def solve(place: int) -> Solution:
             callbacks: list[Callback] = []
@@ -129,9 +135,12 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
                 callbacks.append(partial(callback, titles[place]))
             this = problem(place)
             warm = start(place, this)
+            choice = self._choice(this)
+            if alike:
+                experience.show(choice)
             solution = run(
                 this,
-                self._choice(this),
+                choice,
                 tol=tol,
                 max_iter=int(self.max_iter),
                 time_limit=time_limit,
@@ -141,6 +150,8 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
                 interrupt=watch,
                 keep=self._keeper(this, place, len(names)),
             )
+            if alike:
+                experience.note(choice, solution.work, solution.status is Status.CONVERGED)
             if self.max_iter == 0 and warm is None:
                 solution = _untouched(this, solution)
             return finish(place, this, solution)
@@ -152,7 +163,8 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
             else:
                 with watch, one_blas_thread():
                     work = [partial(solve, place) for place in range(len(names))]
-                    solutions = Solutions(in_threads(work, effective_n_jobs(n_jobs), watch))
+                    threads, alone = effective_n_jobs(n_jobs), lambda: experience.alone
+                    solutions = Solutions(first_alone(work, alike, alone, threads, watch))
         solutions.signalled = watch.signalled
         return solutions
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -169,6 +170,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             n_jobs=1 if data.rows.elsewhere else self.n_jobs,
             finish=write,
             interrupt=interrupt,
+            alike=self._alike(data) if start is None else (),
         )
         self.classes_ = data.classes
         precision = solutions.replace_by(single)
@@ -182,6 +184,15 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self.support_ = _support(data, dual)
         self.n_support_ = _counts(data.codes[self.support_], data.classes.size)
         self._keep_runs(names, solutions)
+
+    def _alike(self, data: TrainingSet) -> Sequence[int]:
+        """Return the places of all classes, those of medium size first, if they are to be alike."""
+        if self._method() != "auto" or self._kind() is not BinaryProblem or len(data.positives) < 3:
+            return ()
+        sizes = np.bincount(data.codes, minlength=data.classes.size).tolist()
+        order = sorted(range(len(sizes)), key=sizes.__getitem__)
+        middle = len(order) // 2
+        return sorted(order, key=lambda place: abs(order.index(place) - middle))
 
     def _begin_tasks(self, data: TrainingSet) -> None:
         """Tell scikit-learn's callbacks, if there are any, that a problem's run begins."""
