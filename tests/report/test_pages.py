@@ -124,6 +124,15 @@ def test_figures_are_those_of_the_model() -> None:
     assert str(X_test.index[np.argmin(margins)]) in words
 
 
+def test_a_second_run_of_several_classes_keeps_their_order() -> None:
+    """They are not trained in it: the class of medium size comes first."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(240, 6)), np.repeat([0, 1, 2], [150, 30, 60])
+    model = widemargin.LinearSVC("hinge").fit(X, y)
+    curves = traced(Subject.of(model, X, y, None, None, None, None))
+    assert [curve.primal[-1] for curve in curves] == list(model.primal_)
+
+
 def test_a_second_run_is_the_same_run() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = widemargin.LinearSVC("hinge", C=10.0, tol=1e-8).fit(scale(X), y)

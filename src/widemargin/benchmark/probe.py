@@ -68,6 +68,18 @@ class Probed:
         """Pass on what solved the problem at a smaller C."""
         self._choice.follow(method)
 
+    def learn(self, experience: Any) -> None:
+        """Pass on what problems of the same shape have shown."""
+        self._choice.learn(experience)
+
+    def shown(self, work: float, converged: bool) -> Any:
+        """Return what the methods of the run took."""
+        return self._choice.shown(work, converged)
+
+    def tries_another(self, known: Any, others: int) -> bool:
+        """Whether the next problem should try what is not known yet."""
+        return bool(self._choice.tries_another(known, others))
+
     def first(self, problem: Any, warm: Point | None, tol: float) -> Any:
         """Return the first method, recorded."""
         return _Watched(self._choice.first(problem, warm, tol), self)

@@ -79,8 +79,8 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
         """Return the gap that the folds of a search need, if ``tol`` is theirs too."""
         return None
 
-    def _choice(self, problem: Any) -> Choice:
-        """Return what picks the methods of a problem's run."""
+    def _choice(self, problem: Any, place: int) -> Choice:
+        """Return what picks the methods of the run of the problem at a place."""
         return choice_of(self._method(), type(problem))
 
     def _limits_of_a_run(self) -> tuple[float | None, Callable[[str, Record], object] | None, bool]:
@@ -135,7 +135,7 @@ class CertifiedEstimator(BaseEstimator, metaclass=ABCMeta):
                 callbacks.append(partial(callback, titles[place]))
             this = problem(place)
             warm = start(place, this)
-            choice = self._choice(this)
+            choice = self._choice(this, place)
             if alike:
                 experience.show(choice)
             solution = run(

@@ -240,7 +240,7 @@ class RobustSVC(LinearScores):
         asked = {"step": self.step, "batch_size": self.batch_size}
         return {name: value for name, value in asked.items() if value is not None}
 
-    def _choice(self, problem: Any) -> Choice:
+    def _choice(self, problem: Any, place: int) -> Choice:
         return choice_with(self.solver, type(problem), self._options())
 
     def _keep(

@@ -102,11 +102,11 @@ def _same_problem(subject: Subject, second: list[Curve]) -> bool:
 def traced(subject: Subject) -> list[Curve]:
     """Train a copy, look at the certificate as often as is worth a point, off the clock."""
     twin = _twin(subject.estimator)
-    probes: list[tuple[Probed, Any]] = []
+    probes: dict[int, tuple[Probed, Any]] = {}
 
-    def probed(problem: Any) -> Probed:
+    def probed(problem: Any, place: int) -> Probed:
         probe = Probed(choice_of(twin._method(), type(problem)))
-        probes.append((probe, problem))
+        probes[place] = probe, problem
         return probe
 
     twin._choice = probed
@@ -114,7 +114,8 @@ def traced(subject: Subject) -> list[Curve]:
         warnings.simplefilter("ignore")  # the report says whether the fit converged
         twin.fit(subject.train.X, subject.labels, subject.sample_weight)
     ends = [Certificate(float(p), float(d)) for p, d in zip(twin.primal_, twin.dual_, strict=True)]
-    runs = zip(problem_names(subject), probes, ends, twin.history_, strict=True)
+    made = [probes[place] for place in sorted(probes)]
+    runs = zip(problem_names(subject), made, ends, twin.history_, strict=True)
     return [
         _certified(name, probe, problem, end, history)
         for name, (probe, problem), end, history in runs
