@@ -274,3 +274,23 @@ def test_from_a_smaller_c_only_as_much_as_the_rival_costs_is_evidence() -> None:
     decision = POLICY.next(SQUARE, [hopeless], "dual_cd")
     assert decision is not None
     assert decision.method == "newton"
+
+
+@pytest.mark.parametrize(
+    ("loss", "gap", "follows", "afresh"),
+    [
+        (LOGISTIC, 0.99, "", True),
+        (LOGISTIC, 0.5, "", False),  # sweeps have got somewhere
+        (LOGISTIC, 0.99, "dual_cd", False),  # they began near the solution
+        (SQUARED, 0.99, "", False),  # its curvature does not fade
+        (HINGE, 0.99, "", False),
+    ],
+)
+def test_newton_begins_afresh_where_the_curvature_has_faded(
+    loss: str, gap: float, follows: str, afresh: bool
+) -> None:
+    found = shape(1_500, 1_500, loss, stiffness=1e6)
+    price = prices.offers(found)[0].price
+    decision = POLICY.next(found, [leg("dual_cd", 1.5 * price, 20, 1.0, gap)], follows)
+    assert decision is not None
+    assert decision.afresh == afresh

@@ -11,7 +11,7 @@ from widemargin.auto.contest import Contest, Offer
 from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.experience import worth_trying
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import steps_to_go, sweeps_to_go, while_sorting
+from widemargin.auto.prediction import saturated, steps_to_go, sweeps_to_go, while_sorting
 from widemargin.auto.shape import BinaryShape
 from widemargin.linalg.spectrum import spectrum_of
 from widemargin.problems.binary import BinaryProblem
@@ -112,6 +112,20 @@ class BinaryPolicy(Contest[BinaryShape]):
             quasi = prices.quasi_newton(shape)
             found.setdefault((quasi.method, False), quasi)
         return [*found.values(), Offer(self.sweeps, self.expected(shape))]
+
+    def _after_sweep(
+        self, shape: BinaryShape, legs: Sequence[Leg], follows: str
+    ) -> Decision | None:
+        """Hand over, from the very start where that is the better place for Newton's method.
+
+        Where sweeps have got nowhere margins are wild, and a curvature that falls with the margin,
+        as the logistic loss's, is next to none there. At w = 0 it is the largest.
+        """
+        decision = super()._after_sweep(shape, legs, follows)
+        fades = shape.smooth and not shape.pieces
+        if decision is None or follows or not fades or not saturated(legs[-1].gaps[-1]):
+            return decision
+        return replace(decision, afresh=True)
 
     def begins(self, shape: BinaryShape) -> Offer | None:
         """Return the method that is so cheap that no sweep need tell, if any is."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from widemargin.auto.experience import Experience, Known, known_from
 from widemargin.auto.prediction import raised
 from widemargin.auto.registry import method_named, not_in_memory
-from widemargin.methods.base import Method, Progress
+from widemargin.methods.base import Method, Progress, Settings
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.certificate import Point
 from widemargin.problems.problem import OnKernel
@@ -21,13 +21,15 @@ class Decision:
     """The method to run next, and why.
 
     `in_row_space` means that it runs on the factor of X Xᵀ, where rows are fewer than weights, or
-    on that of a kernel matrix; `pauses` that the method before it may go on later as it was.
+    on that of a kernel matrix; `pauses` that the method before it may go on later as it was;
+    `afresh` that it starts as if none had run before it.
     """
 
     method: str
     cause: str
     in_row_space: bool = False
     pauses: bool = False
+    afresh: bool = False
 
     def __str__(self) -> str:
         return f"{self.method} ({self.cause})"
@@ -105,6 +107,20 @@ class OneMethod:
         return None
 
 
+class Afresh:
+    """A method that starts as if none had run before it."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._method, name)
+
+    def start(self, problem: Any, warm: Point | None, settings: Settings) -> Any:
+        """Start where the method does when it knows no point."""
+        return self._method.start(problem, None, settings)
+
+
 class Auto(Generic[Shape]):
     """Carry out the decisions of a policy in a run."""
 
@@ -180,6 +196,10 @@ class Auto(Generic[Shape]):
         return None if decision is None else self._take(decision)
 
     def _take(self, decision: Decision) -> Method:
+        method = self._taken(decision)
+        return cast(Method, Afresh(method)) if decision.afresh else method
+
+    def _taken(self, decision: Decision) -> Method:
         self._decisions.append(decision)
         known = [leg.misplaced[0] for leg in self._legs if leg.misplaced and leg.misplaced[0] > 0.0]
         self._legs.append(Leg(decision.method, misplaced=known[:1]))

@@ -119,6 +119,11 @@ def sweeps_to_go(
     return works[-1] * math.exp(pooled)
 
 
+def saturated(gap: float) -> bool:
+    """Whether a relative gap of sweeps is so near one that they have shown next to nothing."""
+    return gap > _SATURATED
+
+
 def while_saturated(forecast: float, gap: float, spent: float, expected: float) -> float:
     """Bound what sweeps are predicted to take while the gap is near one.
 
@@ -127,7 +132,7 @@ def while_saturated(forecast: float, gap: float, spent: float, expected: float) 
     sweep and, once that is spent, twice as much as was spent so far: a rival's price is reached
     before sweeps have cost as much.
     """
-    return min(forecast, max(expected, 2.0 * spent)) if gap > _SATURATED else forecast
+    return min(forecast, max(expected, 2.0 * spent)) if saturated(gap) else forecast
 
 
 def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> float:
