@@ -144,6 +144,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/coefficient_bounds.py": {"_LARGEST": "the range of floating point"},
     "problems/one_class.py": {"_SUMMED": "unit roundoffs"},
+    "problems/sparse_weights.py": {"_ROUGH": "a share of the accuracy"},
     "problems/one_class_support.py": {
         "_TINY": "a share of the cost",
         "_ROUNDS": "a bound on a loop",
