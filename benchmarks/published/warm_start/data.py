@@ -63,3 +63,12 @@ def write(name: str, columns: list[str], rows: list[list[Any]]) -> Path:
         writer.writerow(columns)
         writer.writerows(rows)
     return path
+
+
+def earlier(name: str, keys: int) -> dict[tuple[str, ...], list[Any]]:
+    """Return the rows of a table that was written before, by their first columns."""
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return {}
+    with open(path, newline="") as file:
+        return {tuple(row[:keys]): row for row in list(csv.reader(file))[1:]}

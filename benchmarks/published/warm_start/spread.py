@@ -9,7 +9,6 @@ another draw gives.
 
 from __future__ import annotations
 
-import csv
 import warnings
 from typing import Any
 
@@ -19,7 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from benchmarks.arguments import names_asked_for
 from widemargin import LogisticRegressionCV
 
-from .data import RESULTS, load, published, write
+from .data import earlier, load, published, write
 
 SETS = ("breast-cancer", "colon-cancer", "german", "splice", "vehicle_scale", "wine_scale")
 DRAWS = 30
@@ -57,11 +56,7 @@ def rows_of(entry: dict[str, str]) -> list[list[Any]]:
 def main(names: list[str]) -> None:
     """Compute the sets asked for, and keep the others of an earlier run."""
     warnings.simplefilter("ignore")
-    path = RESULTS / "spread.csv"
-    kept: dict[tuple[str, ...], list[Any]] = {}
-    if path.exists():
-        with open(path, newline="") as file:
-            kept = {tuple(row[:3]): row for row in list(csv.reader(file))[1:]}
+    kept = earlier("spread", 3)
     for entry in published():
         if entry["dataset"] in (names or SETS):
             for row in rows_of(entry):

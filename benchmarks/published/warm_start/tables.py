@@ -8,7 +8,6 @@ once); the dual search is coordinate descent and gets a limited time.
 
 from __future__ import annotations
 
-import csv
 import time
 import warnings
 from typing import Any
@@ -19,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.arguments import names_asked_for
 from widemargin import LogisticRegressionCV
 
-from .data import RESULTS, load, published, write
+from .data import earlier, load, published, write
 
 COLUMNS = [
     "kind",
@@ -100,11 +99,7 @@ def row_of(entry: dict[str, str]) -> list[Any]:
 
 def main(names: list[str]) -> None:
     """Compute the rows asked for, all by default, and keep the others of an earlier run."""
-    path = RESULTS / "tables_4_5.csv"
-    kept: dict[tuple[str, str], list[Any]] = {}
-    if path.exists():
-        with open(path, newline="") as file:
-            kept = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
+    kept = earlier("tables_4_5", 2)
     for entry in published():
         if names and entry["dataset"] not in names:
             continue

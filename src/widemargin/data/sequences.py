@@ -130,19 +130,22 @@ def _with_lengths(X: Any, lengths: Any, features: int | None) -> Sequences:
 
 def _joined(parts: list[Any], features: int | None) -> Sequences:
     lengths = np.zeros(len(parts), dtype=np.int64)
-    matrices = []
+    matrices, sparse = [], False
     for place, part in enumerate(parts):
         size = part.shape[0] if hasattr(part, "shape") and part.shape else len(part)
         lengths[place] = size
         if size == 0:
             continue
-        matrix = part if _is_plain(part) else _checked_alone(part, place)
+        matrix = part
+        if not _is_plain(part):
+            matrix = _checked_alone(part, place)
+            sparse = sparse or sp.issparse(matrix)
         _check_width(matrix.shape[1], features, f"sequence {place}")
         features = matrix.shape[1]
         matrices.append(matrix)
     if not matrices:
         return Sequences(np.zeros((0, features or 0)), lengths)
-    if any(sp.issparse(matrix) for matrix in matrices):
+    if sparse:
         X = sp.vstack([sp.csr_matrix(matrix) for matrix in matrices], format="csr")
     else:
         X = sparse_if_cheaper(_checked_joined(np.concatenate(matrices), lengths))

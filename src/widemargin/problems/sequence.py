@@ -20,7 +20,7 @@ from widemargin.problems.rounding import (
 )
 
 _COLUMNS = 8
-"""Labels whose weights a certificate forms at a time: as many as a line of cache holds."""
+"""Labels whose weights a certificate forms at a time, at least: a line of cache holds as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,12 @@ class SequenceProblem(ChainProblem):
         The weights can be far larger than the rows: a feature of one row has one for each label.
         """
         linear = squared = 0.0
-        memory = np.empty(self.shape[0] * min(_COLUMNS, self.stride))
-        for label in range(0, self.stride, _COLUMNS):
-            width = min(_COLUMNS, self.stride - label)
+        # All at once where that takes no more memory than the values of the rows.
+        columns = max(self.rows.size.values // self.shape[0] // _COLUMNS, 1) * _COLUMNS
+        columns = min(columns, self.stride)
+        memory = np.empty(self.shape[0] * columns)
+        for label in range(0, self.stride, columns):
+            width = min(columns, self.stride - label)
             part = memory[: self.shape[0] * width].reshape(-1, width)
             part[:] = 0.0
             linear = self._combine_into(part, duals, label)
