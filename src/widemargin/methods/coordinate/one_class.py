@@ -248,6 +248,7 @@ class OneClassDualCD(SupportsAll):
             stage.sweeps.choose(scores, nearest)
             stage.sweeps.rescore(_LEFT)
             problem.meter.add(state.visit_price * stage.sweeps.active)
+            gap = np.inf  # if none of these can move, others can
         state.stage, state.gap, state.on_sample = stage, gap, on_sample
 
 
