@@ -104,6 +104,15 @@ def test_sweeps_that_were_enough_for_another_class_go_on() -> None:
     assert POLICY.next(after(square, known), far, "") is not None
 
 
+def test_a_method_on_trial_gives_way_to_what_is_known_to_take_less() -> None:
+    """However hard it finds the problem: sweeps took what they took."""
+    known = Known("dual_cd", False, 0.5 * prices.offers(TEXT)[0].price, True)
+    slow = [leg("quasi_newton", 9.0 * known.work, 20, 1.0, 0.97)]
+    decision = POLICY.next(after(TEXT, known), slow, "")
+    assert decision is not None
+    assert decision.method == "dual_cd"
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pieces_are_done_alone_while_they_show_something(threads: int) -> None:
     done: list[int] = []

@@ -148,9 +148,7 @@ class BinaryPolicy(Contest[BinaryShape]):
         to_go = min(to_go, with_factor)
         to_go = _as_known(shape, leg, to_go)
         harder = max(1.0, (leg.work + to_go) / expected)
-        swept = harder**2 * self.expected(shape)
-        if prices.sorting(shape):
-            swept = while_sorting(swept, leg.work, leg.misplaced)
+        swept = self._swept_instead(shape, leg, harder)
         sweeps = Offer(self.sweeps, swept)
         left_out = {leg.method for leg in legs}
         if with_factor < math.inf:
@@ -163,6 +161,18 @@ class BinaryPolicy(Contest[BinaryShape]):
             return None
         steps = steps_to_go(leg.gaps, shape.tol)
         return best.taken(cause.slow_quasi_newton(steps, len(leg.gaps)))
+
+    def _swept_instead(self, shape: BinaryShape, leg: Leg, harder: float) -> float:
+        """Price the sweeps that would follow L-BFGS, which was so many times as hard as expected.
+
+        What they took on another class does not become more by that.
+        """
+        if _finished(shape, Offer(self.sweeps, 0.0)):
+            return self.expected(shape)
+        swept = harder**2 * self.expected(shape)
+        if prices.sorting(shape):
+            swept = while_sorting(swept, leg.work, leg.misplaced)
+        return swept
 
     def _informed(self, shape: BinaryShape, offers: Sequence[Offer], follows: str) -> Decision:
         """Begin with what worked at a smaller C, or with what others of the same fit took."""
