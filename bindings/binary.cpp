@@ -12,11 +12,20 @@ void register_binary(nb::module_& m) {
       .def_ro("primal", &NewtonReport::primal)
       .def_ro("gap", &NewtonReport::gap)
       .def_ro("active", &NewtonReport::active)
-      .def_ro("products", &NewtonReport::products);
+      .def_ro("products", &NewtonReport::products)
+      .def_ro("steps", &NewtonReport::steps);
   nb::class_<ProximalReport, NewtonReport>(m, "ProximalReport")
-      .def_ro("h", &ProximalReport::h)
       .def_ro("mismatch", &ProximalReport::mismatch)
       .def_ro("decrease", &ProximalReport::decrease);
+  nb::class_<ProximalCourse>(m, "ProximalCourse")
+      .def(nb::init<>())
+      .def_rw("h", &ProximalCourse::h)
+      .def_rw("last_mismatch", &ProximalCourse::last_mismatch)
+      .def_rw("best_gap", &ProximalCourse::best_gap)
+      .def_rw("stalled", &ProximalCourse::stalled)
+      .def_rw("most", &ProximalCourse::most)
+      .def_rw("wanted", &ProximalCourse::wanted)
+      .def_rw("enough", &ProximalCourse::enough);
   BinaryClass binary(m, "BinaryCore");
   binary
       .def(nb::init<const RowsHandle&, const std::string&, Vector, Vector>(), nb::arg("rows"),

@@ -41,22 +41,42 @@ void register_steps(nb::class_<Core>& binary) {
           nb::arg("free"), nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
           nb::arg("alpha").noconvert(), nb::arg("most_products") = 0, nb::arg("accuracy") = 0.0)
       .def(
-          "proximal_step",
+          "newton_steps",
           [](const Core& core, bool free, MutableVector w, double b, MutableVector scores,
-             Vector center, double h, MutableVector alpha, MutableVector combination) {
+             MutableVector alpha, std::int64_t most, double wanted) {
             require_length(w, core.weights(), "w");
-            require_length(combination, core.weights(), "combination");
-            const auto loss = core.proximal(over_examples(core, center, "center"), h);
+            const StepLimits limits{most, wanted};
             double* at = over_examples(core, scores, "scores");
             double* out = over_examples(core, alpha, "alpha");
             nb::gil_scoped_release release;
             return core.visit_rows([&](const auto& rows) {
-              return proximal_step(rows, loss, free, w.data(), b, at, out, combination.data());
+              return core.visit_sums([&](const auto& sums) {
+                return newton_steps(rows, sums, free, limits, w.data(), b, at, out);
+              });
             });
           },
           nb::arg("free"), nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
-          nb::arg("center"), nb::arg("h"), nb::arg("alpha").noconvert(),
-          nb::arg("combination").noconvert())
+          nb::arg("alpha").noconvert(), nb::arg("most"), nb::arg("wanted"))
+      .def(
+          "proximal_steps",
+          [](const Core& core, bool free, ProximalCourse& course, MutableVector center,
+             MutableVector w, double b, MutableVector scores, MutableVector alpha,
+             MutableVector combination) {
+            require_length(w, core.weights(), "w");
+            require_length(combination, core.weights(), "combination");
+            double* middle = over_examples(core, center, "center");
+            const auto loss = core.proximal(middle, course.h);
+            double* at = over_examples(core, scores, "scores");
+            double* out = over_examples(core, alpha, "alpha");
+            nb::gil_scoped_release release;
+            return core.visit_rows([&](const auto& rows) {
+              return proximal_steps(rows, loss, free, course, middle, w.data(), b, at, out,
+                                    combination.data());
+            });
+          },
+          nb::arg("free"), nb::arg("course"), nb::arg("center").noconvert(),
+          nb::arg("w").noconvert(), nb::arg("b"), nb::arg("scores").noconvert(),
+          nb::arg("alpha").noconvert(), nb::arg("combination").noconvert())
       .def(
           "proximal_alpha",
           [](const Core& core, Vector center, double h, Vector scores, double b,

@@ -218,6 +218,12 @@ void register_products(nb::module_& m, nb::class_<RowsHandle>& rows_class) {
       },
       nb::arg("a"), nb::arg("b"), nb::arg("start"));
   m.def(
+      "largest_magnitude",
+      [](Vector values) {
+        return largest_magnitude(values.data(), static_cast<std::int64_t>(values.shape(0)));
+      },
+      nb::arg("values"));
+  m.def(
       "symmetrise",
       [](MutableMatrix matrix) {
         if (matrix.shape(0) != matrix.shape(1)) {

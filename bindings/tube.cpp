@@ -1,7 +1,4 @@
 // Python's `Tube`, `TubeCore` and `TubeSweeps`: regression within a tube.
-#include <algorithm>
-#include <cmath>
-
 #include "dual_sweeps.hpp"
 #include "newton_steps.hpp"
 #include "sweeps/tube_terms.hpp"
@@ -14,9 +11,7 @@ class TubeHandle {
  public:
   TubeHandle(Vector target, double epsilon, bool squared)
       : target_(std::move(target)), epsilon_(epsilon), squared_(squared) {
-    for (std::size_t i = 0; i < target_.shape(0); ++i) {
-      unit_ = std::max(unit_, std::abs(target_(i)));
-    }
+    unit_ = largest_magnitude(target_.data(), count());
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(target_.shape(0)); }

@@ -2,7 +2,11 @@
 // (-ffast-math stays off).
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace widemargin {
 
@@ -23,6 +27,22 @@ double sum_in_chains(std::int64_t count, Term&& term, double start = 0.0) {
   for (; i < count; ++i) total += term(i);
   for (const double sum : sums) total += sum;
   return total;
+}
+
+// max_i |values[i]|; not a number if one of them is none.
+inline double largest_magnitude(const double* values, std::int64_t count) {
+  double most[chains] = {}, spoilt = 0.0;
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) {
+      const double size = std::abs(values[i + chain]);
+      most[chain] = size > most[chain] ? size : most[chain];
+    }
+  }
+  for (; i < count; ++i) most[i % chains] = std::max(most[i % chains], std::abs(values[i]));
+  for (i = 0; i < count; ++i) spoilt += values[i] != values[i];
+  const double largest = *std::max_element(most, most + chains);
+  return spoilt > 0.0 ? std::numeric_limits<double>::quiet_NaN() : largest;
 }
 
 struct TwoSums {
@@ -47,6 +67,26 @@ TwoSums two_sums_in_chains(std::int64_t count, Term&& term, double scale = 1.0) 
   for (int chain = 0; chain < chains; ++chain) {
     total.first += first[chain];
     total.second += second[chain] / scale;
+  }
+  return total;
+}
+
+// sum_i of term(i), an array of so many numbers.
+template <int Sums, class Term>
+std::array<double, Sums> several_sums_in_chains(std::int64_t count, Term&& term) {
+  double sums[Sums][chains] = {};
+  auto add = [&](std::int64_t i, int chain) {
+    const std::array<double, Sums> part = term(i);
+    for (int k = 0; k < Sums; ++k) sums[k][chain] += part[k];
+  };
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) add(i + chain, chain);
+  }
+  for (; i < count; ++i) add(i, static_cast<int>(i % chains));
+  std::array<double, Sums> total = {};
+  for (int k = 0; k < Sums; ++k) {
+    for (const double sum : sums[k]) total[k] += sum;
   }
   return total;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/chains.hpp"
+
 namespace widemargin {
 
 // The value high + low.
@@ -53,6 +55,21 @@ struct CompensatedSum {
   }
   double value() const { return high + low; }
 };
+
+// sum_i values[i], as good as exact.
+inline double compensated_sum(const double* values, std::int64_t count) {
+  CompensatedSum sums[chains], all;
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) sums[chain].add(values[i + chain]);
+  }
+  for (; i < count; ++i) sums[i % chains].add(values[i]);
+  for (const CompensatedSum& sum : sums) {
+    all.add(sum.high);
+    all.low += sum.low;
+  }
+  return all.value();
+}
 
 // a . b + start
 inline Pair compensated_dot(const double* a, const double* b, std::int64_t count, double start) {

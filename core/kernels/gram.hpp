@@ -74,50 +74,53 @@ inline void syrk_panels(const double* panels, std::int64_t stride, std::int64_t 
 // Writes a dense row, scaled, to its line of every panel.
 template <class T>
 void fill_panels(const T* x, std::int64_t width, double scale, std::int64_t stride, double* line) {
+  const FourDoubles scales = all_four(scale);
   std::int64_t j = 0;
   for (; j + panel_width <= width; j += panel_width, line += stride) {
-    for (std::int64_t k = 0; k < panel_width; ++k) line[k] = scale * static_cast<double>(x[j + k]);
+    for (std::int64_t k = 0; k < panel_width; k += vector_length) {
+      store_four(line + k, load_four(x + j + k) * scales);
+    }
   }
-  for (std::int64_t k = 0; j + k < width; ++k) line[k] = scale * static_cast<double>(x[j + k]);
+  for (; j + vector_length <= width; j += vector_length, line += vector_length) {
+    store_four(line, load_four(x + j) * scales);
+  }
+  for (; j < width; ++j) *line++ = scale * static_cast<double>(x[j]);
 }
 
 template <class Rows>
 void gram_by_tiles(const Rows& rows, const double* curvature, bool constant, std::int64_t side,
                    double* matrix, std::int64_t begin, std::int64_t end) {
-  const std::int64_t depth = 128;
-  const std::int64_t stride = depth * panel_width;
+  constexpr std::int64_t depth = 128, stride = depth * panel_width;
   const std::int64_t count = (side + panel_width - 1) / panel_width;
   std::vector<double> panels(static_cast<std::size_t>(count * stride), 0.0);
-  std::int64_t filled = 0;
-  auto place = [&](std::int64_t j) -> double& {
-    return panels[(j / panel_width) * stride + filled * panel_width + j % panel_width];
-  };
-  for (std::int64_t i = begin; i < end; ++i) {
-    if (curvature[i] == 0.0) {
-      continue;
+  std::int64_t taken[depth];
+  double roots[depth];
+  while (begin < end) {
+    // Which rows have curvature is hard to foresee: they are written down without a branch.
+    std::int64_t filled = 0;
+    for (; begin < end && filled < depth; ++begin) {
+      taken[filled] = begin;
+      roots[filled] = curvature[begin];
+      filled += curvature[begin] != 0.0;
     }
-    const double root = std::sqrt(curvature[i]);
-    if constexpr (!Rows::is_dense) {
-      for (std::int64_t c = 0; c < count; ++c) {
-        double* line = panels.data() + c * stride + filled * panel_width;
-        std::fill(line, line + panel_width, 0.0);
+    for (std::int64_t k = 0; k < filled; ++k) roots[k] = std::sqrt(roots[k]);
+    for (std::int64_t k = 0; k < filled; ++k) {
+      auto place = [&](std::int64_t j) -> double& {
+        return panels[(j / panel_width) * stride + k * panel_width + j % panel_width];
+      };
+      if constexpr (Rows::is_dense) {
+        fill_panels(rows.row(taken[k]), rows.width, roots[k], stride, &panels[k * panel_width]);
+        if (rows.bias != 0.0) place(rows.width) = roots[k] * rows.bias;
+      } else {
+        for (std::int64_t c = 0; c < count; ++c) {
+          std::fill_n(panels.begin() + c * stride + k * panel_width, panel_width, 0.0);
+        }
+        rows.for_each(taken[k], [&](std::int64_t j, double v) { place(j) = roots[k] * v; });
       }
+      if (constant) place(side - 1) = roots[k];
     }
-    if constexpr (Rows::is_dense) {
-      fill_panels(rows.row(i), rows.width, root, stride, panels.data() + filled * panel_width);
-      if (rows.bias != 0.0) place(rows.width) = root * rows.bias;
-    } else {
-      rows.for_each(i, [&](std::int64_t j, double v) { place(j) = root * v; });
-    }
-    if (constant) {
-      place(side - 1) = root;
-    }
-    if (++filled == depth) {
-      syrk_panels(panels.data(), stride, depth, side, matrix);
-      filled = 0;
-    }
+    syrk_panels(panels.data(), stride, filled, side, matrix);
   }
-  syrk_panels(panels.data(), stride, filled, side, matrix);
 }
 
 // A part of the lines of a matrix.

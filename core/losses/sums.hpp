@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -119,16 +120,12 @@ double best_intercept_of(double b, Sums&& sums, double unit = 1.0) {
 
 template <class Loss>
 SlopeSums intercept_slopes(const Examples& data, const double* scores, double b) {
-  const auto [y, cost, count] = data;
-  SlopeSums sums;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double m = y[i] * (scores[i] + b);
-    const double alpha = Loss::alpha_at(m, cost[i]);
-    sums.first -= alpha * y[i];
-    sums.scale += alpha;
-    sums.second += Loss::curvature_at(m, cost[i]);
-  }
-  return sums;
+  const auto sums = several_sums_in_chains<3>(data.count, [&](std::int64_t i) {
+    const double m = data.y[i] * (scores[i] + b), c = data.cost[i];
+    const double alpha = Loss::alpha_at(m, c);
+    return std::array{-alpha * data.y[i], Loss::curvature_at(m, c), alpha};
+  });
+  return {sums[0], sums[1], sums[2]};
 }
 
 template <class Loss>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -25,17 +26,9 @@ struct Tube {
   bool squared = false;
   double unit = 1.0;  // the largest |target|
 
-  double outside(double r) const { return std::max(0.0, std::abs(r) - epsilon); }
   double value(double r) const {
-    const double slack = outside(r);
+    const double slack = std::max(0.0, std::abs(r) - epsilon);
     return squared ? slack * slack : slack;
-  }
-  double beta_at(std::int64_t i, double r) const {
-    const double slack = outside(r);
-    return slack == 0.0 ? 0.0 : std::copysign(squared ? 2.0 * cost[i] * slack : cost[i], r);
-  }
-  double curvature_at(std::int64_t i, double r) const {
-    return squared && std::abs(r) > epsilon ? 2.0 * cost[i] : 0.0;
   }
   double clip(std::int64_t i, double beta) const {
     if (squared) return cost[i] > 0.0 ? beta : 0.0;
@@ -51,50 +44,86 @@ struct Tube {
   }
 };
 
+// The same without branches, so that loops over many rows are vectorised.
+template <bool Squared>
+struct TubeOf : Tube {
+  double residual(std::int64_t i, double score) const { return target[i] - score; }
+  // How far a residual is outside, with its sign; zero inside.
+  double beyond(double r) const { return r - std::min(std::max(r, -epsilon), epsilon); }
+  double value(double r) const {
+    const double over = beyond(r);
+    return Squared ? over * over : std::abs(over);
+  }
+  double beta_at(std::int64_t i, double r) const {
+    const double over = beyond(r);
+    if constexpr (Squared) return 2.0 * cost[i] * over;
+    return std::copysign(cost[i], over) * (over != 0.0) + 0.0;  // zero is never negative
+  }
+  double curvature_at(std::int64_t i, double r) const {
+    return Squared ? 2.0 * cost[i] * (std::abs(r) > epsilon) : 0.0;
+  }
+  double inverse(std::int64_t i) const {
+    return Squared ? 0.5 / std::max(cost[i], 1e-100) : 0.0;  // finite where there is no cost
+  }
+  double dual_term(std::int64_t i, double beta) const {
+    const double line = target[i] * beta - epsilon * std::abs(beta);
+    return (line - 0.5 * inverse(i) * beta * beta) * (cost[i] > 0.0);
+  }
+};
+
+template <class Pass>
+auto with_shape(const Tube& tube, Pass&& pass) {
+  return tube.squared ? pass(TubeOf<true>{tube}) : pass(TubeOf<false>{tube});
+}
+
 inline double tube_sum(const Tube& tube, const double* scores, double b) {
-  return sum_in_chains(tube.count, [&](std::int64_t i) {
-    return tube.cost[i] * tube.value(tube.target[i] - (scores[i] + b));
+  return with_shape(tube, [=](const auto& tube) {
+    return sum_in_chains(tube.count, [&](std::int64_t i) {
+      return tube.cost[i] * tube.value(tube.residual(i, scores[i] + b));
+    });
   });
 }
 
 inline double tube_dual_sum(const Tube& tube, const double* beta) {
-  return sum_in_chains(tube.count, [&](std::int64_t i) { return tube.dual_term(i, beta[i]); });
+  return with_shape(tube, [=](const auto& tube) {
+    return sum_in_chains(tube.count, [&](std::int64_t i) { return tube.dual_term(i, beta[i]); });
+  });
 }
 
 // Losses, and how fast they can grow within `reach` of the residuals.
 inline LossSums tube_sums(const Tube& tube, const double* scores, double b, double reach) {
-  const TwoSums steep = two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
-    const double r = tube.target[i] - (scores[i] + b), over = std::abs(r) - tube.epsilon + reach;
-    // Not a choice between zero and a cost, see `sum_in_chains`.
-    const double slope = tube.cost[i] * (tube.squared ? 2.0 * over : 1.0) * (over >= 0.0);
-    return {slope, slope * slope};
+  return with_shape(tube, [=](const auto& tube) -> LossSums {
+    const auto sums = several_sums_in_chains<3>(tube.count, [&](std::int64_t i) {
+      const double r = tube.residual(i, scores[i] + b), over = std::abs(r) - tube.epsilon + reach;
+      // Not a choice between zero and a cost, see `sum_in_chains`.
+      const double slope = tube.cost[i] * (tube.squared ? 2.0 * over : 1.0) * (over >= 0.0);
+      return std::array{tube.cost[i] * tube.value(r), slope, slope * slope};
+    });
+    return {sums[0], sums[1], sums[2]};
   });
-  return {tube_sum(tube, scores, b), steep.first, steep.second};
 }
 
 // `linear` is the sum of |beta|, `residual` that of beta.
 inline DualSums tube_dual_sums(const Tube& tube, const double* beta) {
-  DualSums sums;
-  sums.value = tube_dual_sum(tube, beta);
-  const TwoSums sizes = two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
-    const double a = std::abs(beta[i]);
-    return {a * (std::abs(tube.target[i]) + tube.epsilon) + 0.5 * tube.inverse(i) * a * a, a * a};
+  DualSums sums = with_shape(tube, [=](const auto& tube) -> DualSums {
+    const auto sums = several_sums_in_chains<4>(tube.count, [&](std::int64_t i) {
+      const double a = std::abs(beta[i]);
+      const double size =
+          a * (std::abs(tube.target[i]) + tube.epsilon) + 0.5 * tube.inverse(i) * a * a;
+      return std::array{tube.dual_term(i, beta[i]), size, a, a * a};
+    });
+    return {sums[0], sums[1], sums[2], sums[3]};
   });
-  sums.size = sizes.first;
-  sums.squares = sizes.second;
-  CompensatedSum residual;
-  for (std::int64_t i = 0; i < tube.count; ++i) {
-    sums.linear += std::abs(beta[i]);
-    residual.add(beta[i]);
-  }
-  sums.residual = residual.value();
+  sums.residual = compensated_sum(beta, tube.count);
   return sums;
 }
 
 // Sum of beta^2 / (2c): how much the dual terms bend along beta itself.
 inline double tube_bend(const Tube& tube, const double* beta) {
-  return sum_in_chains(tube.count,
-                       [&](std::int64_t i) { return tube.inverse(i) * beta[i] * beta[i]; });
+  return with_shape(tube, [=](const auto& tube) {
+    return sum_in_chains(tube.count,
+                         [&](std::int64_t i) { return tube.inverse(i) * beta[i] * beta[i]; });
+  });
 }
 
 // Whether the score zero is within the tube of every target, or equal to it, where there is a cost.
@@ -108,28 +137,34 @@ inline bool tube_holds_zero(const Tube& tube) {
 
 inline void tube_terms(const Tube& tube, const double* scores, double b, double* beta,
                        double* curvature) {
-  for (std::int64_t i = 0; i < tube.count; ++i) {
-    const double r = tube.target[i] - (scores[i] + b);
-    beta[i] = tube.beta_at(i, r);
-    curvature[i] = tube.curvature_at(i, r);
-  }
+  with_shape(tube, [=](const auto& tube) {
+    for (std::int64_t i = 0; i < tube.count; ++i) {
+      const double r = tube.residual(i, scores[i] + b);
+      beta[i] = tube.beta_at(i, r);
+      curvature[i] = tube.curvature_at(i, r);
+    }
+  });
 }
 
 inline void tube_linearised_move(const Tube& tube, double* scores, double b, double* slopes,
                                  double slope_b, double step) {
-  for (std::int64_t i = 0; i < tube.count; ++i) {
-    const double r = tube.target[i] - (scores[i] + b);
-    const double change = tube.curvature_at(i, r) * (slopes[i] + slope_b);
-    scores[i] += step * slopes[i];
-    slopes[i] = tube.beta_at(i, r) - change;
-  }
+  with_shape(tube, [=](const auto& tube) {
+    for (std::int64_t i = 0; i < tube.count; ++i) {
+      const double r = tube.residual(i, scores[i] + b);
+      const double change = tube.curvature_at(i, r) * (slopes[i] + slope_b);
+      scores[i] += step * slopes[i];
+      slopes[i] = tube.beta_at(i, r) - change;
+    }
+  });
 }
 
 inline TwoSums tube_derivatives_along(const Tube& tube, const Line& line, double t) {
-  return two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
-    const double slope = line.slopes[i] + line.slope_b;
-    const double r = tube.target[i] - (line.scores[i] + line.b + t * slope);
-    return {-tube.beta_at(i, r) * slope, tube.curvature_at(i, r) * slope * slope};
+  return with_shape(tube, [=](const auto& tube) {
+    return two_sums_in_chains(tube.count, [&](std::int64_t i) -> TwoSums {
+      const double slope = line.slopes[i] + line.slope_b;
+      const double r = tube.residual(i, line.scores[i] + line.b + t * slope);
+      return {-tube.beta_at(i, r) * slope, tube.curvature_at(i, r) * slope * slope};
+    });
   });
 }
 
@@ -137,15 +172,13 @@ inline TwoSums tube_derivatives_along(const Tube& tube, const Line& line, double
 // the sum of the costs, so the answer is a weighted quantile.
 inline double tube_best_intercept(const Tube& tube, const double* scores, double b) {
   if (tube.squared) {
-    const auto slopes = [&](double at) {
-      SlopeSums sums;
-      for (std::int64_t i = 0; i < tube.count; ++i) {
-        const double r = tube.target[i] - (scores[i] + at), beta = tube.beta_at(i, r);
-        sums.first -= beta;
-        sums.scale += std::abs(beta);
-        sums.second += tube.curvature_at(i, r);
-      }
-      return sums;
+    const TubeOf<true> own{tube};
+    const auto slopes = [&](double at) -> SlopeSums {
+      const auto sums = several_sums_in_chains<3>(own.count, [&](std::int64_t i) {
+        const double r = own.residual(i, scores[i] + at), beta = own.beta_at(i, r);
+        return std::array{-beta, own.curvature_at(i, r), std::abs(beta)};
+      });
+      return {sums[0], sums[1], sums[2]};
     };
     return best_intercept_of(b, slopes, tube.unit);
   }
@@ -215,12 +248,10 @@ inline void proximal_move(const ProximalTube& loss, double* scores, double b, do
   for (std::int64_t i = 0; i < loss.tube.count; ++i) {
     const double c = loss.tube.cost[i];
     const double beta = loss.beta_at(i, loss.residual(i, scores[i] + b));
-    double moved = beta;
-    if (loss.inside(i, beta)) {
-      // Beyond zero the threshold holds it.
-      moved -= c / loss.h * (slopes[i] + slope_b);
-      moved = beta > 0.0 ? std::clamp(moved, 0.0, c) : std::clamp(moved, -c, 0.0);
-    }
+    // Beyond zero the threshold holds it.
+    const double low = beta > 0.0 ? 0.0 : -c, high = beta > 0.0 ? c : 0.0;
+    const double on = beta - c / loss.h * (slopes[i] + slope_b);
+    const double moved = loss.inside(i, beta) ? std::min(std::max(on, low), high) : beta;
     scores[i] += step * slopes[i];
     slopes[i] = moved;
   }

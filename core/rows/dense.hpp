@@ -23,8 +23,12 @@ inline double dot_dense(const T* values, const double* weights, std::int64_t cou
       sums[chain] += load_four(values + at) * load_four(weights + at);
     }
   }
-  for (int chain = 0; j + vector_length <= count; j += vector_length, ++chain) {
+  // One by one: a sum that is chosen by a number does not stay in a register.
+  const std::int64_t left = (count - j) / vector_length;
+  for (int chain = 0; chain < many - 1; ++chain) {
+    if (chain >= left) break;
     sums[chain] += load_four(values + j) * load_four(weights + j);
+    j += vector_length;
   }
   double total = 0.0;
   for (; j < count; ++j) {

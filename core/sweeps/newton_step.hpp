@@ -170,6 +170,7 @@ struct NewtonReport {
   double gap = std::numeric_limits<double>::infinity();
   std::int64_t active = 0;
   std::int64_t products = 0;
+  std::int64_t steps = 1;
 };
 
 // A smooth loss of margins, as a step needs it.
@@ -202,7 +203,7 @@ NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, const Pr
   sums.terms(scores_at, b, alpha, curvature.data());
   NewtonReport report;
   for (double h : curvature) report.active += h != 0.0;
-  const NewtonMove move =
+  NewtonMove move =
       newton_move(rows, data, free, {w, b, scores_at, alpha, curvature.data()}, limits,
                   [&](const Line& line, double t) { return sums.along(line, t); });
   report.products = move.products;
@@ -222,10 +223,15 @@ NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, const Pr
 
   // The dual point of the linearised conditions: exactly w(alpha) = w + p but for the clipping,
   // and for what the equation of p was left with.
+  double* linear = move.slopes.data();
+  std::int64_t clipped = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const double linear = alpha[i] - curvature[i] * y[i] * (move.slopes[i] + move.direction_b);
-    alpha[i] = sums.clip(i, linear);
-    if (alpha[i] != linear) rows.axpy(i, (alpha[i] - linear) * y[i], image.data());
+    linear[i] = alpha[i] - curvature[i] * y[i] * (linear[i] + move.direction_b);
+    alpha[i] = sums.clip(i, linear[i]);
+    clipped += alpha[i] != linear[i];
+  }
+  for (std::int64_t i = 0; i < n && clipped > 0; ++i) {
+    if (alpha[i] != linear[i]) rows.axpy(i, (alpha[i] - linear[i]) * y[i], image.data());
   }
   double image_squared = 0.0;
   for (double v : image) image_squared += v * v;
@@ -233,8 +239,29 @@ NewtonReport newton_step(const Rows& rows, const Sums& sums, bool free, const Pr
   return report;
 }
 
+// When steps end that are made one after the other in one call.
+struct StepLimits {
+  std::int64_t most = 1;
+  double wanted = 0.0;  // the share of the objective that the gap may be
+};
+
+// Several steps with factors.
+template <class Sums, class Rows>
+NewtonReport newton_steps(const Rows& rows, const Sums& sums, bool free, const StepLimits& limits,
+                          double* w, double b, double* scores_at, double* alpha) {
+  NewtonReport report;
+  for (std::int64_t steps = 1; steps <= limits.most; ++steps) {
+    NewtonReport next = newton_step(rows, sums, free, {}, w, b, scores_at, alpha);
+    if (!next.moved && steps > 1) break;  // found again by the next call
+    next.steps = steps;
+    report = next;
+    b = report.b;
+    if (!report.moved || !(report.gap > limits.wanted * report.primal)) break;
+  }
+  return report;
+}
+
 struct ProximalReport : NewtonReport {
-  double h = 0.0;
   double mismatch = 0.0;  // see losses/proximal_hinge.hpp
   double decrease = 0.0;  // that the step promised
 };
@@ -253,13 +280,12 @@ std::int64_t widened_corner(Loss& loss, const double* scores, double b, double* 
 // A step on the rounded hinge, as methods/newton/proximal_newton.py takes it. Updates w and scores
 // in place; `alpha` and `combination`, their sum over the rows, are written.
 template <class Rows, class Loss>
-ProximalReport proximal_step(const Rows& rows, Loss loss, bool free, double* w, double b,
+ProximalReport proximal_step(const Rows& rows, Loss& loss, bool free, double* w, double b,
                              double* scores_at, double* alpha, double* combination) {
   const Examples& data = loss.data;
   const std::int64_t n = data.count, weights = rows.width + (rows.bias != 0.0);
   ProximalReport report;
   report.active = widened_corner(loss, scores_at, b, alpha);
-  report.h = loss.h;
   std::vector<double> curvature(n);
   proximal_curvature(loss, alpha, curvature.data());
   NewtonMove move = newton_move(
@@ -285,6 +311,57 @@ ProximalReport proximal_step(const Rows& rows, Loss loss, bool free, double* w, 
   report.primal = 0.5 * squared + unsmoothed(loss, scores_at, report.b);
   report.mismatch = mismatch(loss, scores_at, report.b, alpha);
   report.gap = report.mismatch + 0.5 * distance;
+  return report;
+}
+
+// What steps on the rounded hinge carry from one to the next, and when they end.
+struct ProximalCourse {
+  double h = 1.0;
+  double last_mismatch = 0.0;  // when the centre was moved last
+  double best_gap = std::numeric_limits<double>::infinity();
+  std::int64_t stalled = 0;  // steps without a better gap
+  std::int64_t most = 1;
+  double wanted = 0.0;  // the share of the objective that the gap may be
+  double enough = 0.0;  // the same of what a sample has to say, from the weights alone
+
+  // A problem counts as solved when a step gained this share of the mismatch; the interval is
+  // halved if moving the centre cut that to no less than `good`; after so many steps without a
+  // better gap none is expected. As in methods/newton/proximal_newton.py.
+  static constexpr double solved = 0.1, good = 0.3;
+  static constexpr std::int64_t patience = 40;
+
+  // Whether a step ends them; moves the centre where the rounding is what holds it back.
+  bool judge(const ProximalReport& step, const double* alpha, std::int64_t count, double* center) {
+    stalled = step.gap > 0.9 * best_gap ? stalled + 1 : 0;
+    best_gap = std::min(best_gap, step.gap);
+    if (step.decrease <= solved * step.mismatch || step.decrease == 0.0) {
+      std::copy(alpha, alpha + count, center);
+      if (step.mismatch > good * last_mismatch) h *= 0.5;
+      last_mismatch = step.mismatch;
+    }
+    return step.gap <= wanted * step.primal || stalled >= patience ||
+           std::min(step.gap, step.mismatch + step.decrease) <= enough * step.primal;
+  }
+};
+
+// Several steps; `center` moves with them. Where a matrix has no factor they end before it.
+template <class Rows, class Loss>
+ProximalReport proximal_steps(const Rows& rows, Loss loss, bool free, ProximalCourse& course,
+                              double* center, double* w, double b, double* scores_at, double* alpha,
+                              double* combination) {
+  ProximalReport report;
+  loss.center = center;
+  for (std::int64_t steps = 1; steps <= course.most; ++steps) {
+    loss.h = course.h;
+    ProximalReport next = proximal_step(rows, loss, free, w, b, scores_at, alpha, combination);
+    if (!next.solved && steps > 1) break;
+    next.steps = steps;
+    report = next;
+    b = report.b;
+    if (!report.solved) break;
+    course.h = loss.h;
+    if (course.judge(report, alpha, loss.data.count, center)) break;
+  }
   return report;
 }
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import threading
+from signal import SIG_IGN, SIGINT
 from types import FrameType, TracebackType
 from typing import Any
+
+try:  # what `signal` wraps in enumerations, which take longer than a step of a small fit
+    from _signal import getsignal, signal  # type: ignore[import-not-found]
+except ImportError:  # not CPython
+    from signal import getsignal, signal
 
 
 class Interrupt:
@@ -44,9 +49,8 @@ class Interrupt:
         main = threading.current_thread() is threading.main_thread()
         if main:
             self._depth += 1
-            ignored = (None, signal.SIG_IGN)
-            if self._depth == 1 and signal.getsignal(signal.SIGINT) not in ignored:
-                self._previous = signal.signal(signal.SIGINT, self._handle)
+            if self._depth == 1 and getsignal(SIGINT) not in (None, SIG_IGN):
+                self._previous = signal(SIGINT, self._handle)
         return self
 
     def __exit__(
@@ -58,5 +62,5 @@ class Interrupt:
         if threading.current_thread() is threading.main_thread():
             self._depth -= 1
             if self._depth == 0 and self._previous is not None:
-                signal.signal(signal.SIGINT, self._previous)
+                signal(SIGINT, self._previous)
                 self._previous = None

@@ -119,7 +119,7 @@ def test_work_before_a_handover_is_counted() -> None:
 def one_step_at_a_time(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     """Let small steps cost so much that none follows another in one call."""
     path = f"widemargin.methods.newton.{module}.small_step_work"
-    monkeypatch.setattr(path, lambda _: 2.0 * MACHINE.step)
+    monkeypatch.setattr(path, lambda _: 2.0 * MACHINE.small_steps * MACHINE.step)
 
 
 def test_passes_grow_with_every_step_on_the_factor_of_the_rows(

@@ -43,10 +43,13 @@ class MethodNumbers:
         core/kernels/gram.hpp does.
     largest_copy : int
         Bytes of a dense copy of sparse rows, at most: 256 MB, next to what a fit itself takes.
-    small_weights, small_values : int
-        Weights, and rows and stored values, up to which a whole Newton step is one compiled call.
-    small_call : float
-        What such a step costs in Python, as a share of `step`.
+    small_weights, small_step, small_values : int, float, int
+        Weights, and nanoseconds of a Newton step with a factor, up to which it is one compiled
+        call; beyond, its matrix may rather follow the few rows that change. For multinomial steps,
+        rows times the weights of all classes up to which they are.
+    small_call, small_steps : float
+        What such a step costs in Python, as a share of `step`; what the steps of one call may come
+        to, in multiples of it: asking the policy after a call then adds about a tenth.
     formed_products, formed_anyway : float
         A matrix is formed where it costs no more than so many products with it, or so many
         nanoseconds.
@@ -65,6 +68,11 @@ class MethodNumbers:
     sample_rows, last_sample_rows, least_sample : int
         Rows per weight of the smallest sample of all, and of the largest, which is a third of the
         rows instead of a quarter if it would have fewer; the fewest rows of a sample.
+    sampled_step : float
+        Nanoseconds of a step on all rows from which the first steps of a loss with second
+        derivatives are taken on samples: there are few, and going on to more rows costs a few
+        steps in Python (28 fits of 2,200 to 20,000 rows: 0.64 to 1.06 of the time without samples
+        below it, 0.84 to 1.06 above).
     clean_sparse, clean : float
         The loss of sampled examples at their first visit, as a share of that at w = 0, up to which
         sweeps lead nearer than samples: for losses that leave examples alone (0.46 where they did,
@@ -131,8 +139,10 @@ class MethodNumbers:
     tile_density: float = 0.33
     largest_copy: int = 2**28
     small_weights: int = 128
+    small_step: float = 6.5e5
     small_values: int = 40_000
     small_call: float = 0.25
+    small_steps: float = 8.0
     formed_products: float = 4.0
     formed_anyway: float = 5e6
     tried_instead: float = 0.5
@@ -146,6 +156,7 @@ class MethodNumbers:
     sample_rows: int = 10
     last_sample_rows: int = 50
     least_sample: int = 500
+    sampled_step: float = 5e5
     clean_sparse: float = 0.5
     clean: float = 0.3
     lane_sample: int = 30

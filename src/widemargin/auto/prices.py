@@ -294,8 +294,7 @@ def _newton_step(size: Size) -> float:
 def _proximal_newton(shape: BinaryShape, size: Size, digits: float) -> float:
     stiff = _stiff_digits(shape, 1e6)
     steps = MACHINE.proximal_steps + MACHINE.proximal_steps_per_digit * (digits + stiff)
-    one_call = size.weights <= MACHINE.small_weights and size.values <= MACHINE.small_values
-    call = MACHINE.proximal_call * (MACHINE.small_call if one_call else 1.0)
+    call = MACHINE.proximal_call * (MACHINE.small_call if size.has_short_steps else 1.0)
     step = size.product(MACHINE.proximal_products) + call * MACHINE.step
     if size.weights > MACHINE.largest_factorised:
         # The narrower the rounded corner, the sharper its curvature.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from widemargin.auto.experience import Known
 from widemargin.data.work import Size
 from widemargin.linalg.spectrum import Spectrum
@@ -59,11 +61,15 @@ class BinaryShape:
                 return each
         return None
 
+    def __hash__(self) -> int:
+        """Prices are kept by shape and asked for often: these tell most shapes apart."""
+        return hash((self.stiffness, self.tol, self.size.rows, self.size.values))
+
     @classmethod
     def of(cls, problem: BinaryProblem, tol: float) -> BinaryShape:
         """Read the counts off a problem."""
         rows, loss = problem.rows, problem.loss
-        mean_cost = float(problem.cost.mean()) if rows.count else 0.0
+        mean_cost = float(np.add.reduce(problem.cost)) / max(1, rows.count)
         return cls(
             rows.size,
             loss.smooth,

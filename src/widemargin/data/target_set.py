@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from widemargin.data.centring import with_intercept
 from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.rows import Rows
-from widemargin.data.training_set import check_costs, check_sample_weight
+from widemargin.data.training_set import check_costs, check_sample_weight, equal
 from widemargin.data.validation import validate_rows
+from widemargin.instruction_sets import core
 
 Vector = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ class TargetSet:
         target = check_targets(y)
         weight = check_sample_weight(sample_weight, rows.count)
         same = C if weight is None else None
-        cost = check_costs(np.full(rows.count, C) if weight is None else C * weight, same)
+        cost = check_costs(equal(rows.count, C) if weight is None else C * weight, same)
         scaling = float(intercept_scaling) if isinstance(fit_intercept, str) else 0.0
         free = not scaling and bool(fit_intercept)
         rows = dense_if_cheaper(with_intercept(X, rows, free, scaling))
@@ -100,7 +101,7 @@ def check_targets(y: Any) -> Vector:
         except (TypeError, ValueError):
             raise ValueError("y must be numbers: these are the values to predict") from None
     target = np.ascontiguousarray(y, dtype=np.float64)
-    largest = float(np.abs(target).max(initial=0.0))  # NaN if there is one
+    largest = core.largest_magnitude(target)  # NaN if there is one
     if not largest <= 1e100:
         if not math.isfinite(largest):
             raise ValueError("y contains NaN or infinity")

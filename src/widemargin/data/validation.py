@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from widemargin.data.block_work import Threads
 from widemargin.data.blocks import cuts_of, rows_of_block
 from widemargin.data.rows import Rows, as_rows_array
+from widemargin.instruction_sets import core
 
 _ALLOWED: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -142,9 +143,9 @@ def _is_plain_column(y: Any) -> bool:
     """Whether y is an array of finite numbers, one per example."""
     if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind not in "biuf":
         return False
-    # The sum of finite numbers is finite, unless it overflows.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return y.dtype.kind != "f" or bool(np.isfinite(y.sum()) or np.isfinite(y).all())
+    if y.dtype == np.float64 or y.dtype == np.float32:
+        return math.isfinite(core.largest_magnitude(y))
+    return y.dtype.kind != "f" or bool(np.isfinite(y).all())
 
 
 def _is_plain_matrix(X: Any) -> bool:
@@ -156,7 +157,8 @@ def _is_plain_matrix(X: Any) -> bool:
 
 def check_number(name: str, value: Any, allowed: Callable[[float], bool], what: str) -> None:
     """Raise an error unless the value is a real number that is allowed."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    plain = type(value) is float or type(value) is int  # asking an abstract class takes longer
+    real = plain or (isinstance(value, numbers.Real) and not isinstance(value, bool))
     if not real or not allowed(float(value)):
         raise ValueError(f"{name} must be {what}; got {value!r}")
 
@@ -175,7 +177,8 @@ def check_not_negative(name: str, value: Any) -> None:
 
 def check_count(name: str, value: Any, least: int = 1) -> None:
     """Raise an error unless the value is a positive integer, or one from ``least`` on."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    plain = type(value) is int
+    whole = plain or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
     if not whole or value < least:
         kind = "a positive integer" if least == 1 else f"an integer from {least} on"
         raise ValueError(f"{name} must be {kind}; got {value!r}")

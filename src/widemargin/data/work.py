@@ -83,6 +83,15 @@ class Size:
         """Whether all conjugate gradients of a Newton step can be one call: it is short."""
         return MACHINE.largest_products * self.gradient_step(True) <= MACHINE.call
 
+    def factor_step(self) -> float:
+        """Price a Newton step in one call, with a matrix and its factor."""
+        return MACHINE.sweep_call + self.product(3.0) + self.gram() + factor(self.weights)
+
+    @property
+    def has_short_steps(self) -> bool:
+        """Whether such a step is so short that calls one by one would cost more."""
+        return self.weights <= MACHINE.small_weights and self.factor_step() <= MACHINE.small_step
+
     def short_newton_step(self, products: float) -> float:
         """Price a Newton step in one call, with so many conjugate gradients."""
         rest = self.product(3.0) + self.vectors(MACHINE.newton_vectors)

@@ -17,7 +17,10 @@ def seed_of(random_state: Any) -> int:
 
     None draws one from numpy's global generator, a generator from itself.
     """
-    whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    plain = type(random_state) is int
+    whole = plain or (
+        isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    )
     if whole and 0 <= random_state < 2**32:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -63,7 +66,8 @@ def check_limits(estimator: Any) -> None:
     if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
         raise ValueError(f"n_jobs must be a non-zero integer or None; got {jobs!r}")
     verbose = estimator.verbose
-    if not isinstance(verbose, numbers.Integral | np.bool_) or verbose < 0:
+    whole = type(verbose) is int or isinstance(verbose, numbers.Integral | np.bool_)
+    if not whole or verbose < 0:
         raise ValueError(f"verbose must be True, False or a number from 0 on; got {verbose!r}")
     if estimator.callback is not None and not callable(estimator.callback):
         raise ValueError(f"callback must be callable or None; got {estimator.callback!r}")

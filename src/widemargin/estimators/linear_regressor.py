@@ -100,7 +100,7 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
         self.coef_ = np.ascontiguousarray(coef, dtype=precision)
         self.intercept_ = np.array([intercept], dtype=precision)
         self.dual_coef_ = np.asarray(solution.alpha)
-        self.support_ = np.flatnonzero(self.dual_coef_ != 0.0)
+        self.support_ = (self.dual_coef_ != 0.0).nonzero()[0]
         self._keep_runs(["regression"], solutions)
 
     def _previous(self, data: TargetSet) -> Point | None:

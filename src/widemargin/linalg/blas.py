@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import mmap
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from typing import Any
 
@@ -28,8 +27,7 @@ _limited: list[bool] = []
 """Not empty while the main thread is within a block: blocks within it need not ask again."""
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Limit BLAS to one thread for the block, if it is the main thread that asks.
 
     The limit is the whole process's, and OpenBLAS ignores what a second thread says about it while
@@ -41,20 +39,30 @@ def one_blas_thread() -> Iterator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
-    reserve_workspace()
-    if _limited or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    limited = [(library, library.get_num_threads()) for library in _libraries()]
-    limited = [(library, threads) for library, threads in limited if threads != 1]
-    for library, _ in limited:
-        library.set_num_threads(1)
-    _limited.append(True)
-    try:
-        yield
-    finally:
+    return _OneThread()
+
+
+class _OneThread:
+    """The block: a class, as a generator takes several times as long to enter and to leave."""
+
+    def __enter__(self) -> None:
+        self._before: list[tuple[Any, int]] | None = None
+        if _limited:
+            return
+        reserve_workspace()
+        if threading.current_thread() is not threading.main_thread():
+            return
+        counts = [(library, library.get_num_threads()) for library in _libraries()]
+        self._before = [(library, threads) for library, threads in counts if threads != 1]
+        for library, _ in self._before:
+            library.set_num_threads(1)
+        _limited.append(True)
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is None:
+            return
         _limited.clear()
-        for library, threads in limited:
+        for library, threads in self._before:
             library.set_num_threads(threads)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -61,6 +62,15 @@ class LinearProblem(OfMargins, OnRows):
     cost: Vector
     loss: Loss
     free_intercept: bool
+
+    def watched(self, checkpoint: Callable[[], None]) -> Self:
+        """Return the same problem, calling `checkpoint` between compiled calls.
+
+        What was computed from the data alone holds there too.
+        """
+        problem = object.__new__(type(self))
+        problem.__dict__.update(self.__dict__, rows=self.rows.watched(checkpoint))
+        return problem
 
     @property
     def level(self) -> Any:
@@ -253,7 +263,7 @@ class LinearProblem(OfMargins, OnRows):
             duals = self.loss.duals(self.y, self.cost, t * scores, t * b)
             return t * squared + push - float(duals @ (self.y * (scores + b)))
 
-        if self.loss.linear_dual:
+        if self.loss.linear_dual and self.loss.of_margins:
             # Without new vectors: Σ c m over m < 1 is Σ c there, less the losses.
             sums = self.loss.sums(self.y, self.cost, scores, b)
             at_one = squared + push - (sums.slopes - sums.total)

@@ -90,6 +90,8 @@ class Loss(ABC):
 
     compiled: ClassVar[bool]
     """Whether coordinate descent and the other compiled loops know it."""
+    of_margins: ClassVar[bool] = True
+    """Whether it is a function of the margin alone, not of a target."""
 
     @abstractmethod
     def total(self, y: Vector, cost: Vector, scores: Vector, b: float) -> float:

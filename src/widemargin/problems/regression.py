@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.rows import Rows
 from widemargin.data.target_set import TargetSet
+from widemargin.data.training_set import equal
 from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.linear import LinearProblem
@@ -61,7 +62,7 @@ class RegressionProblem(LinearProblem):
         """State the problem of rows, with targets and costs."""
         origin = _best_constant(target, cost, loss) if free else 0.0
         own = TubeLoss.named(loss[0], target - origin if origin else target, loss[1])
-        return cls(rows, np.ones(target.size), cost, own, free, origin, target)
+        return cls(rows, equal(target.size, 1.0), cost, own, free, origin, target)
 
     @cached_property
     def core(self) -> core.TubeCore:
@@ -132,8 +133,13 @@ class RegressionProblem(LinearProblem):
 
     def _sides(self, w: Vector) -> tuple[Vector, Vector]:
         """Return vectors whose product is what an intercept changes by: w·shift − origin."""
-        shift = np.zeros(w.size) if self.rows.shift is None else self.rows.shift
-        return np.append(w, -self.origin), np.append(shift, 1.0)
+        if self.rows.shift is None:
+            return self._only_sides
+        return np.append(w, -self.origin), np.append(self.rows.shift, 1.0)
+
+    @cached_property
+    def _only_sides(self) -> tuple[Vector, Vector]:
+        return np.array([-self.origin]), np.ones(1)
 
     def _compensated_primal(self, w: Vector, b: float, allowed: float) -> tuple[float, Bound]:
         """Return P at an intercept from scores in compensated sums, and the intercept.

@@ -29,6 +29,7 @@ class TubeLoss(Loss):
     tube: core.Tube = field(repr=False)
 
     compiled = True
+    of_margins = False
 
     @classmethod
     def named(cls, name: str, target: Vector, epsilon: float) -> TubeLoss:

@@ -20,6 +20,8 @@ SAMPLE_ERROR = 2.0
 
 def has_samples(problem: BinaryProblem) -> bool:
     """Whether a part of the rows is enough for steps of their own."""
+    if problem.loss.smooth and problem.rows.size.factor_step() < MACHINE.sampled_step:
+        return False
     return (
         problem.rows.weights <= MACHINE.largest_factorised
         and problem.rows.count // SAMPLE_GROWTH >= _smallest_sample(problem)

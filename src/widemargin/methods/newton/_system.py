@@ -257,16 +257,12 @@ def in_one_call(problem: BinaryProblem) -> bool:
 
 def is_small(problem: BinaryProblem) -> bool:
     """Whether a step with a factor is one compiled call: its arithmetic is less than the calls'."""
-    size = problem.rows.size
-    values = max(size.values, size.rows)
-    small = size.weights <= MACHINE.small_weights and values <= MACHINE.small_values
-    return small and in_one_call(problem)
+    return problem.rows.size.has_short_steps and in_one_call(problem)
 
 
 def small_step_work(problem: BinaryProblem) -> float:
     """Price a step with a factor in one compiled call."""
-    size = problem.rows.size
-    return MACHINE.sweep_call + size.product(3.0) + size.gram() + work.factor(size.weights)
+    return problem.rows.size.factor_step()
 
 
 def _products_instead(size: work.Size, active: int, one_call: bool) -> int:

@@ -333,46 +333,52 @@ class Newton:
 
         Where the next step is too long for that, none is taken and `state.made` is zero.
         """
-        state.made, spent, done = 0, 0.0, False
-        while spent <= MACHINE.step and state.made < state.allowed and not done:
-            problem, products = state.problem, 0
+        state.made, spent, done, enough = 0, 0.0, False, MACHINE.small_steps * MACHINE.step
+        while spent <= enough and state.made < state.allowed and not done:
+            problem, products, most = state.problem, 0, 1
             if not is_small(problem):
                 products = state.system.products_in_a_call(problem, state.active)
                 if products == 0:
                     break
+            elif problem is state.whole:
+                more = int((enough - spent) / small_step_work(problem))
+                most = min(1 + more, state.allowed - state.made)
             before = problem.meter.nanoseconds
-            if not self._short_step(state, products):
+            steps = self._short_step(state, products, most)
+            if steps == 0:
                 break
-            state.made, spent = state.made + 1, spent + problem.meter.nanoseconds - before
+            state.made, spent = state.made + steps, spent + problem.meter.nanoseconds - before
             done = state.finished or state.expected_gap <= state.settings.tol
 
-    def _short_step(self, state: NewtonState, products: int) -> bool:
-        """Take the same step in one compiled call: its arithmetic is less than the calls'.
+    def _short_step(self, state: NewtonState, products: int, most: int) -> int:
+        """Take the same step in one compiled call, or several: arithmetic is less than the calls'.
 
-        With at most so many products, or by a factor. Return False if the products did not suffice.
+        With at most so many products, or by a factor. Return how many steps were taken: zero if
+        the products did not suffice.
         """
         problem, system = state.problem, state.system
         # On copies, so that a point that was handed out stays as it was.
         w, scores, alpha = state.w.copy(), state.scores.copy(), np.empty(problem.rows.count)
-        accuracy = _ACCURACY * state.settings.tol * state.primal
-        report = problem.core.newton_step(
-            problem.free_intercept, w, state.b, scores, alpha, products, accuracy
-        )
+        accuracy, free = _ACCURACY * state.settings.tol * state.primal, problem.free_intercept
+        point = (free, w, state.b, scores, alpha)
         if products:
+            report = problem.core.newton_step(*point, products, accuracy)
             problem.meter.add(problem.rows.size.short_newton_step(report.products))
             system.took(report.products, products)
             if not report.solved:
-                return False
+                return 0
         else:
-            problem.meter.add(small_step_work(problem))
+            report = problem.core.newton_steps(*point, most, state.settings.tol)
+            problem.meter.add(report.steps * small_step_work(problem))
+            state.steps_on_all += report.steps - 1
         state.w, state.b, state.scores = w, report.b, scores
         state.active = report.active
-        state.passes += 3 * problem.rows.count / state.whole.rows.count
+        state.passes += report.steps * 3 * problem.rows.count / state.whole.rows.count
         if not state.on_all:
             error = SAMPLE_ERROR * report.primal * problem.rows.weights / problem.rows.count
             if not report.moved or report.gap <= error:
                 self._enter_stage(state)
-            return True
+            return 1
         state.alpha = alpha
         problem.rows.remember(w, scores)
         if report.moved:
@@ -382,7 +388,7 @@ class Newton:
             state.finished = True
         else:
             self._set_costs(state, _RAISE * state.share)
-        return True
+        return int(report.steps)
 
     def _enter_stage(self, state: NewtonState) -> None:
         subset = state.stages.pop(0)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.instruction_sets import core
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._line_search import line_search
 from widemargin.methods.newton._samples import SAMPLE_ERROR, growing_samples
@@ -198,39 +199,40 @@ class ProximalNewton:
         return problem.rows.plus(state.w, state.combination, -1.0)
 
     def _small_steps(self, state: ProximalNewtonState) -> bool:
-        """Take small steps until they are worth one in Python; return False if none was taken."""
-        problem = state.problem
-        price = small_step_work(problem)
-        state.made = 0
-        while state.made < min(1 + int(MACHINE.step / price), state.allowed):
-            if not self._small_step(state):
-                break
-            state.made += 1
-            problem.meter.add(price)
-            done = state.finished or state.expected_gap <= state.settings.tol
-            if done or state.problem is not problem:
-                break
-        if state.made == 0:
-            state.made = 1
-            return False
-        return True
+        """Take small steps in one compiled call until they are worth one in Python.
 
-    def _small_step(self, state: ProximalNewtonState) -> bool:
-        """Take the same step in one compiled call; return False if the matrix has no factor."""
-        problem = state.problem
+        Return False if the first matrix has no factor.
+        """
+        problem, rows = state.problem, state.problem.rows
+        price, whole = small_step_work(problem), state.problem is state.whole
+        course = core.ProximalCourse()
+        course.h, course.last_mismatch = state.h, state.last_mismatch
+        enough = MACHINE.small_steps * MACHINE.step
+        course.most = min(1 + int(enough / price), state.allowed)
+        if whole:
+            course.best_gap, course.stalled = state.best_gap, state.stalled_steps
+            course.wanted = state.settings.tol
+        else:
+            course.enough = SAMPLE_ERROR * rows.weights / rows.count
         # On copies, so that a point that was handed out stays as it was.
-        w, scores = state.w.copy(), state.scores.copy()
+        w, scores, center = state.w.copy(), state.scores.copy(), state.center.copy()
         alpha, combination = np.empty_like(scores), np.empty_like(w)
-        report = problem.core.proximal_step(
-            problem.free_intercept, w, state.b, scores, state.center, state.h, alpha, combination
+        report = problem.core.proximal_steps(
+            problem.free_intercept, course, center, w, state.b, scores, alpha, combination
         )
         if not report.solved:
             return False
-        state.w, state.b, state.scores = w, report.b, scores
+        state.w, state.b, state.scores, state.center = w, report.b, scores, center
         state.alpha, state.combination = alpha, combination
-        state.h, state.active, state.primal = report.h, report.active, report.primal
-        state.passes += 2 * problem.rows.count / state.whole.rows.count
-        self._judge(state, report.gap, report.mismatch, report.decrease)
+        state.h, state.active, state.primal = course.h, report.active, report.primal
+        state.last_mismatch, state.made = course.last_mismatch, report.steps
+        state.passes += report.steps * 2 * rows.count / state.whole.rows.count
+        problem.meter.add(report.steps * price)
+        if whole:
+            state.expected_gap = problem.relative(max(report.gap, 0.0), state.primal)
+            state.best_gap, state.stalled_steps = course.best_gap, course.stalled
+            state.finished = state.stalled_steps >= _PATIENCE
+        self._leave_sample(state, report.gap, report.mismatch + report.decrease)
         return True
 
     def _recentre(
@@ -264,10 +266,15 @@ class ProximalNewton:
             if rounded and mismatch > _GOOD_RATE * state.last_mismatch:
                 state.h *= 0.5
             state.last_mismatch = mismatch
+        self._leave_sample(state, gap, mismatch + decrease)
+
+    def _leave_sample(self, state: ProximalNewtonState, gap: float, left: float) -> None:
+        """Go on with more examples once what is `left` to gain is less than a sample's error."""
+        problem, primal = state.problem, state.primal
         error = SAMPLE_ERROR * problem.magnitude(primal) * problem.rows.weights
         error /= problem.rows.count
         # Of a sample only the weights count: they may be good long before the dual variables are.
-        if problem is not state.whole and min(gap, mismatch + decrease) <= error:
+        if problem is not state.whole and min(gap, left) <= error:
             # The sample's own error is larger than what is left: more examples have more to say.
             self._enter_stage(state, None)
 
