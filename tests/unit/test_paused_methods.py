@@ -33,6 +33,7 @@ class Counted:
         return self.method.start(problem, warm, settings)
 
     def advance(self, state: Any) -> None:
+        state.allowed = 1  # so that the choice is asked after every step
         self.method.advance(state)
 
 
