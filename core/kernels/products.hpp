@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/vectors.hpp"
+#include "rows/dense.hpp"
 #include "rows/prefetch.hpp"
 
 namespace widemargin {
