@@ -1,9 +1,9 @@
-// Tables of columns, turned into rows.
+// Tables of columns, turned into rows; checksums.
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "arrays.hpp"
+#include "kernels/checksum.hpp"
+#include "kernels/transpose.hpp"
 
 namespace widemargin {
 namespace {
@@ -13,38 +13,40 @@ using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Few rows at a time: a line of the cache then takes all the columns that share it before it is
-// sent away.
+// Rows of a table from `begin` on, as many as the matrix has; whether all of them are finite.
 template <class T>
-void rows_of_columns(const std::vector<Column<T>>& columns, Table<T> out) {
+bool rows_of_columns(const std::vector<Column<T>>& columns, std::int64_t begin, Table<T> out) {
   const auto count = static_cast<std::int64_t>(out.shape(0));
-  const auto width = static_cast<std::int64_t>(out.shape(1));
-  if (static_cast<std::int64_t>(columns.size()) != width) {
+  if (columns.size() != out.shape(1)) {
     throw std::invalid_argument("as many columns are needed as the matrix has");
   }
   std::vector<const T*> starts;
   for (const auto& column : columns) {
-    require_length(column, count, "column");
+    if (begin < 0 || static_cast<std::int64_t>(column.shape(0)) - begin < count) {
+      throw std::invalid_argument("a column has too few rows");
+    }
     starts.push_back(column.data());
   }
   nb::gil_scoped_release release;
-  constexpr std::int64_t tile = 64;
-  for (std::int64_t begin = 0; begin < count; begin += tile) {
-    const std::int64_t end = std::min(begin + tile, count);
-    for (std::int64_t j = 0; j < width; ++j) {
-      const T* from = starts[static_cast<std::size_t>(j)];
-      T* to = out.data() + j;
-      for (std::int64_t i = begin; i < end; ++i) to[i * width] = from[i];
-    }
-  }
+  return transpose(starts, begin, count, out.data());
+}
+
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::int64_t checksum_of(const Bytes& bytes, std::int64_t before) {
+  nb::gil_scoped_release release;
+  return static_cast<std::int64_t>(checksum(bytes.data(), static_cast<std::int64_t>(bytes.shape(0)),
+                                            static_cast<std::uint64_t>(before)));
 }
 
 }  // namespace
 
 void register_tables(nb::module_& m) {
-  m.def("rows_of_columns", &rows_of_columns<float>, nb::arg("columns"), nb::arg("out").noconvert());
-  m.def("rows_of_columns", &rows_of_columns<double>, nb::arg("columns"),
+  m.def("rows_of_columns", &rows_of_columns<float>, nb::arg("columns"), nb::arg("begin"),
         nb::arg("out").noconvert());
+  m.def("rows_of_columns", &rows_of_columns<double>, nb::arg("columns"), nb::arg("begin"),
+        nb::arg("out").noconvert());
+  m.def("checksum", &checksum_of, nb::arg("bytes"), nb::arg("before"));
 }
 
 }  // namespace widemargin

@@ -75,9 +75,9 @@ REASONS: dict[str, dict[str, str]] = {
         "PIECE": "a buffer",
     },
     "data/block_file.py": {"VERSION": "of a format"},
-    "data/chunks.py": {"TEXT_BYTES": "a buffer", "CHUNK_BYTES": "a buffer"},
+    "data/chunks.py": dict.fromkeys(("TEXT_BYTES", "CHUNK_BYTES", "PART_BYTES"), "a buffer"),
     "data/disk_data.py": dict.fromkeys(
-        ("VECTORS", "WAITING", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"
+        ("VECTORS", "WAITING", "GROUPS", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"
     ),
     "data/elsewhere.py": {"Elsewhere.ndim": "of a matrix"},
     "distributed/blocks.py": {"FAN_IN": "the shape of a tree of tasks"},

@@ -13,7 +13,6 @@ import os
 import shutil
 import threading
 import weakref
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,9 @@ from widemargin.data.block_work import Tree
 from widemargin.data.blocks import HEAD, rows_of_block, sliced
 from widemargin.data.errors import DataFormatError
 from widemargin.data.rows import Rows, as_rows_array
+from widemargin.instruction_sets import core
 
-VERSION = 2
+VERSION = 3
 """Of the layout of the folder."""
 
 Chunk = tuple[Any, Any, Any]
@@ -154,14 +154,12 @@ class BlockWriter:
             )
         self._tree.add(len(self._index), total)
         parts = _parts(X)
-        checksum = 0
         for part in parts:
-            checksum = zlib.crc32(part, checksum)
             self._file.write(part)
         stored = X.nnz if self._sparse else X.size
         self._longest = max(self._longest, rows.longest)
         self._values += stored
-        self._index.append((X.shape[0], stored, sum(p.nbytes for p in parts), checksum))
+        self._index.append((X.shape[0], stored, sum(p.nbytes for p in parts), _checksum(parts)))
 
 
 def _parts(X: Any) -> list[Any]:
@@ -171,6 +169,14 @@ def _parts(X: Any) -> list[Any]:
     else:
         arrays = [X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)]
     return [array.reshape(-1).view(np.uint8) for array in arrays]
+
+
+def _checksum(parts: list[Any]) -> int:
+    """Return the checksum of the arrays of a block."""
+    checksum = 0
+    for part in parts:
+        checksum = core.checksum(part, checksum)
+    return checksum
 
 
 class BlockFile:
@@ -240,7 +246,7 @@ class BlockFile:
             size = int(self._offsets[place + 3]) - ahead
             os.posix_fadvise(self._file.fileno(), ahead, size, os.POSIX_FADV_WILLNEED)
         if not self._checked[place]:
-            if zlib.crc32(view) != self._sums[place]:
+            if _checksum(self._parts(place, buffer)) != self._sums[place]:
                 raise DataFormatError(
                     f"block {place} has another checksum than when it was written; delete the "
                     "cache",
@@ -259,15 +265,21 @@ class BlockFile:
         self.bytes_read += view.nbytes
 
     def _view(self, place: int, buffer: Any) -> Any:
-        rows, stored = int(self.lengths[place]), int(self.stored[place])
-        width = self._width
+        rows, width = int(self.lengths[place]), self._width
+        parts = self._parts(place, buffer)
         if not self.sparse:
-            return buffer.view(self.dtype).reshape(rows, width)
+            return parts[0].view(self.dtype).reshape(rows, width)
+        values, indices, pointers = parts
+        arrays = values.view(self.dtype), indices.view(np.int32), pointers.view(np.int32)
+        return sp.csr_array(arrays, shape=(rows, width), copy=False)
+
+    def _parts(self, place: int, buffer: Any) -> list[Any]:
+        """Return the arrays of a block as bytes, as they were written."""
+        if not self.sparse:
+            return [buffer]
+        stored = int(self.stored[place])
         end = stored * self.dtype.itemsize
-        values = buffer[:end].view(self.dtype)
-        indices = buffer[end : end + 4 * stored].view(np.int32)
-        pointers = buffer[end + 4 * stored :].view(np.int32)
-        return sp.csr_array((values, indices, pointers), shape=(rows, width), copy=False)
+        return [buffer[:end], buffer[end : end + 4 * stored], buffer[end + 4 * stored :]]
 
 
 def write_folder(folder: Path, chunks: Iterable[Chunk], about: dict[str, Any]) -> None:

@@ -22,7 +22,10 @@ TEXT_BYTES = 2**25
 """Of LIBSVM text parsed at once."""
 
 CHUNK_BYTES = 2**25
-"""Of an array or table taken at once."""
+"""Of an array taken at once."""
+
+PART_BYTES = 2**24
+"""Of rows made of columns at once: they stay in the cache until they are written."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Options:
     label: Any = None
     zero_based: bool = False
     told: Callable[[int], None] = lambda done: None
+    group_bytes: int = CHUNK_BYTES
+    """Of a row group of a Parquet file that is decoded as a whole; two of them are in memory."""
     found: dict[str, Any] = field(default_factory=dict)
     """What the files say about themselves: the names of the features."""
 
@@ -122,8 +127,8 @@ Shares = Iterator[tuple[float, Chunk]]
 def _parquet(name: str, options: Options) -> Shares:
     if options.label is not None and not isinstance(options.label, str):
         raise ValueError(f"label must be the name of a column of {name}; got {options.label!r}")
-    # Half as much at once: while one part is written, the next one is read.
-    for share, table in iter_parquet(name, TableColumns(options.label), CHUNK_BYTES // 2):
+    parts = iter_parquet(name, TableColumns(options.label), PART_BYTES, options.group_bytes)
+    for share, table in parts:
         if options.found.setdefault("names", table.feature_names) != table.feature_names:
             raise DataFormatError("the columns are others than in the files before", name)
         yield share, (table.X, table.y, None)

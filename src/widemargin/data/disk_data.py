@@ -38,6 +38,10 @@ VECTORS = 12
 WAITING = 6
 """Vectors that a fold of a search keeps: its rows, labels, costs and dual variables at two C."""
 
+GROUPS = 8
+"""Row groups of a Parquet file that would fill the memory: two are there while one is decoded and
+one is written, and each may take twice its size while its columns change their type."""
+
 LARGEST_MATRIX = 2000
 """Weights up to which matrices of their products are formed, see `largest_factorised`."""
 
@@ -109,7 +113,9 @@ class DiskData(Elsewhere):
         told: Callable[[int], None] | None = None,
     ) -> None:
         self.memory_limit = bytes_of(memory_limit)
-        options = Options(label, bool(zero_based), told or (lambda done: None))
+        options = Options(
+            label, bool(zero_based), told or (lambda done: None), self.memory_limit // GROUPS
+        )
         caches = _cache_folder(cache)
         if is_files(source):
             self._file = _cached(files_of(source), options, caches)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from widemargin.data.read_ahead import ahead
 from widemargin.data.replacing import replacing
-from widemargin.data.rows import Rows
 from widemargin.data.tables import PathLike, Table, TableColumns, column_names, fail
 from widemargin.instruction_sets import core
 
@@ -25,43 +23,46 @@ def read_parquet(path: PathLike, columns: TableColumns | None = None) -> Table:
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
     with open(path, "rb") as file:
         try:
-            return _read(arrow, parquet.read_table(file), columns, path)
+            read = _Columns(arrow, parquet.read_table(file), columns, path)
+            return read.part(0, read.count)
         except damage as error:
             reason = (str(error) or "it cannot be read").splitlines()[0]
             fail(path, f"not a usable Parquet file: {reason}")
 
 
-def _read(arrow: Any, table: Any, columns: TableColumns, path: PathLike) -> Table:
-    table.validate(full=True)
-    names = list(table.column_names)
-    label, features = columns.split(len(names), names, path)
-    if table.num_rows == 0:
-        fail(path, "there are no examples in the file")
-    X = _features(arrow, table, features, path)
-    y = None
-    if label is not None:
-        y = _arrow_values(table.column(label), names[label], path)
-        y = y.astype(str) if y.dtype.kind == "O" else y
-    return Table(X, y, tuple(names[place] for place in features))
+class _Columns:
+    """The columns of a table, which become rows a part at a time."""
 
+    def __init__(self, arrow: Any, table: Any, columns: TableColumns, path: PathLike) -> None:
+        table.validate(full=True)
+        self._path, self._names, self.count = path, list(table.column_names), table.num_rows
+        label, self._places = columns.split(len(self._names), self._names, path)
+        if self.count == 0:
+            fail(path, "there are no examples in the file")
+        kinds = [table.schema.field(place).type for place in self._places]
+        single = all(arrow.types.is_float32(kind) for kind in kinds)
+        self._dtype = np.dtype(np.float32 if single else np.float64)
+        numeric = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean)
+        self._values = []
+        for place, kind in zip(self._places, kinds, strict=True):
+            name = self._names[place]
+            if not any(test(kind) for test in numeric):
+                fail(path, f"column {name!r} contains {kind}, not numbers")
+            values = _numbers(table.column(place), name, path)
+            self._values.append(np.ascontiguousarray(values, self._dtype))
+        self._labels = None
+        if label is not None:
+            y = _arrow_values(table.column(label), self._names[label], path)
+            self._labels = y.astype(str) if y.dtype.kind == "O" else y
 
-def _features(arrow: Any, table: Any, places: list[int], path: PathLike) -> NDArray[Any]:
-    kinds = [table.schema.field(place).type for place in places]
-    single = all(arrow.types.is_float32(kind) for kind in kinds)
-    X = np.empty((table.num_rows, len(places)), dtype=np.float32 if single else np.float64)
-    numeric = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean)
-    columns, names = [], table.column_names
-    for place, kind in zip(places, kinds, strict=True):
-        name = names[place]
-        if not any(test(kind) for test in numeric):
-            fail(path, f"column {name!r} contains {kind}, not numbers")
-        columns.append(_numbers(table.column(place), name, path))
-    if columns:
-        core.rows_of_columns([np.ascontiguousarray(values, X.dtype) for values in columns], X)
-    if not math.isfinite(Rows.of(X).view.total_squared_norm(0, len(X))):
-        for place, values in zip(places, columns, strict=True):
-            _check_finite(values, names[place], path)
-    return X
+    def part(self, begin: int, end: int) -> Table:
+        """Return some rows."""
+        X = np.empty((end - begin, len(self._places)), self._dtype)
+        if not core.rows_of_columns(self._values, begin, X):
+            for place, values in zip(self._places, self._values, strict=True):
+                _check_finite(values, self._names[place], self._path)
+        y = None if self._labels is None else self._labels[begin:end]
+        return Table(X, y, tuple(self._names[place] for place in self._places))
 
 
 def write_parquet(X: Any, y: Any, path: PathLike, names: Sequence[str] | None = None) -> None:
@@ -114,11 +115,12 @@ def _bytes_of_row(arrow: Any, schema: Any) -> int:
 
 
 def iter_parquet(
-    path: PathLike, columns: TableColumns, most_bytes: int
+    path: PathLike, columns: TableColumns, most_bytes: int, group_bytes: int
 ) -> Iterator[tuple[float, Table]]:
     """Yield parts of a Parquet file of about so many bytes, each with the share read so far.
 
-    A thread decodes the next part while one is turned into rows and used.
+    A thread decodes the next columns while some are turned into rows and used: a row group of no
+    more than `group_bytes` as a whole, which takes the least time, and larger ones in batches.
     """
     arrow, parquet = _pyarrow()
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
@@ -128,13 +130,27 @@ def iter_parquet(
             count = file.metadata.num_rows
             if count == 0:
                 fail(path, "there are no examples in the file")
-            rows = max(1, most_bytes // _bytes_of_row(arrow, file.schema_arrow))
+            bytes_of_row = _bytes_of_row(arrow, file.schema_arrow)
+            rows = max(1, most_bytes // bytes_of_row)
             # A power of two, as blocks have: none is put together from two parts.
             rows, done = 1 << (rows.bit_length() - 1), 0
-            for batch in ahead(file.iter_batches(batch_size=rows)):
-                done += batch.num_rows
-                table = arrow.Table.from_batches([batch])
-                yield done / count, _read(arrow, table, columns, path)
+            for table in ahead(_tables(arrow, file, rows, max(rows, group_bytes // bytes_of_row))):
+                read = _Columns(arrow, table, columns, path)
+                for begin in range(0, read.count, rows):
+                    part = read.part(begin, min(begin + rows, read.count))
+                    done += len(part.X)
+                    yield done / count, part
         except damage as error:
             reason = (str(error) or "it cannot be read").splitlines()[0]
             fail(path, f"not a usable Parquet file: {reason}")
+
+
+def _tables(arrow: Any, file: Any, rows: int, most: int) -> Iterator[Any]:
+    """Yield the row groups with at most so many rows, and the others in batches of `rows`."""
+    for group in range(file.num_row_groups):
+        length = file.metadata.row_group(group).num_rows
+        if 0 < length <= most:
+            yield file.read_row_group(group)
+        elif length > 0:
+            for batch in file.iter_batches(batch_size=rows, row_groups=[group]):
+                yield arrow.Table.from_batches([batch])
