@@ -45,7 +45,7 @@ class Recorder:
     def __init__(self, method: Any, cap: float) -> None:
         self.method, self.cap = method, cap
         self.began = time.process_time()
-        self.steps: list[tuple[float, float, float, float]] = []
+        self.steps: list[tuple[float, float, float, float, float]] = []
 
     @property
     def explanation(self) -> str:
@@ -69,21 +69,21 @@ class Recorder:
 
     def next(self, progress: Any) -> None:
         """Write the step down; never hand over."""
-        self.note(progress.expected[-1], progress.work, progress.active)
+        self.note(progress.expected[-1], progress.work, progress.active, progress.misplaced)
         if self.steps[-1][2] > self.cap:
             raise OverError
 
-    def note(self, gap: float, work: float, active: float) -> None:
+    def note(self, gap: float, work: float, active: float, misplaced: float) -> None:
         """Write down a step."""
-        self.steps.append((gap, work, time.process_time() - self.began, active))
+        self.steps.append((gap, work, time.process_time() - self.began, active, misplaced))
 
 
 @dataclass
 class Record:
     """One method on one problem.
 
-    `steps` has a row for each step: estimated gap, work, CPU seconds, active examples. `seconds`
-    are those of the whole run with its certificates.
+    `steps` has a row for each step: estimated gap, work, CPU seconds, active examples, and
+    the share of misplaced ones. `seconds` are those of the whole run with its certificates.
     """
 
     method: str
@@ -157,7 +157,7 @@ def run_once(problem: Any, name: str, place: int, method: Any, tol: float, cap: 
     except OverError:
         pass
     seconds = time.process_time() - recorder.began
-    return Record(name, place, np.array(recorder.steps).reshape(-1, 4), seconds, status, gap)
+    return Record(name, place, np.array(recorder.steps).reshape(-1, 5), seconds, status, gap)
 
 
 def record(cell: Cell, X: Any, y: Any, cap: float = CAP_SECONDS) -> tuple[dict, list[Record]]:

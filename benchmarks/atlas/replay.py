@@ -109,7 +109,8 @@ def replay(policy: Any, shape: Any, records: dict[str, Record]) -> Replayed:
         track = tracks.setdefault(key, Track(records[key]))
         begun, first = track.seconds, track.at
         work = track.record.steps[first - 1, 1] if first else 0.0
-        leg = Leg(decision.method)
+        sorted_first = [leg.misplaced[0] for leg in legs if leg.misplaced and leg.misplaced[0] > 0]
+        leg = Leg(decision.method, misplaced=sorted_first[:1])
         legs.append(leg)
         decision = None
         while decision is None:
@@ -132,6 +133,7 @@ def replay(policy: Any, shape: Any, records: dict[str, Record]) -> Replayed:
             leg.active = int(step[3])
             leg.works.append(float(step[1] - work))
             leg.gaps.append(float(track.best[track.at]))
+            leg.misplaced.append(float(step[4]) if len(step) > 4 else math.nan)
             track.at += 1
             if _worth_asking(len(leg.gaps)):
                 decision = policy.next(shape, legs, "")
