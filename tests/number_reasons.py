@@ -36,6 +36,8 @@ REASONS: dict[str, dict[str, str]] = {
         "_FARTHEST": "finite logarithms",
         "_SATURATED": "D below a tenth of P",
         "_PUT_RIGHT": "a share of the misplaced examples, between those of two kinds of fits",
+        "_STANDING": "a share of the misplaced examples above which sweeps never won",
+        "_TELLING": "sweeps that such a share needs",
     },
     "auto/prices.py": {
         "_UNSURE": "a standard deviation of two guessed prices",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from policy_shapes import leg, shape
@@ -202,6 +204,26 @@ def test_sweeps_that_put_the_examples_right_are_not_left() -> None:
     dear = leg("dual_cd", 0.8 * price, 10, 1.0, 0.9999)  # what the bound allows is spent
     dear.misplaced = standing.misplaced
     assert POLICY.next(stiff, [dear], "") is not None
+
+
+@pytest.mark.parametrize(
+    ("misplaced", "method"),
+    [
+        ([0.3] * 12, "newton"),
+        ([0.3, 0.28, 0.25, 0.2, 0.22, 0.21, 0.2, 0.21, 0.2], "newton"),
+        ([0.3] * 7, None),  # too early to know
+        ([0.3, 0.28, 0.25, 0.2, 0.15, 0.17, 0.16, 0.16, 0.16], None),  # some are put right
+        ([math.nan] * 12, None),  # not known
+    ],
+)
+def test_sweeps_that_leave_the_examples_misplaced_are_not_waited_for(
+    misplaced: list[float], method: str | None
+) -> None:
+    """Their gap stands near one, and is not about to fall."""
+    swept = leg("dual_cd", 0.3 * PRICE, 20, 1.0, 0.95)
+    swept.misplaced = misplaced
+    decision = POLICY.next(SQUARE, [swept], "")
+    assert (decision.method if decision else None) == method
 
 
 TALL = shape(2_700, 256, SQUARED, stiffness=1_600.0)

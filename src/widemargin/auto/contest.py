@@ -21,6 +21,7 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prediction import (
     gives_way,
+    standing,
     steps_to_go,
     sweeps_to_go,
     while_saturated,
@@ -138,7 +139,9 @@ class Contest(ABC, Generic[Shape]):
         """Hand over once sweeps are predicted to cost more than the cheapest other method."""
         leg = legs[-1]
         to_go = self._to_go(shape, leg)
-        to_go = while_saturated(to_go, leg.gaps[-1], leg.work, self._expected_after(shape, leg))
+        if not standing(leg.misplaced):
+            expected = self._expected_after(shape, leg)
+            to_go = while_saturated(to_go, leg.gaps[-1], leg.work, expected)
         offer = self._cheapest(shape, legs) if to_go > self.least_price(shape) else None
         if offer is None:
             return None

@@ -19,6 +19,14 @@ _PUT_RIGHT = 1.0 / 3.0
 of them sweeps were faster than Newton's method. None of the 29 in which they were slower was below
 it within eight sweeps."""
 
+_STANDING = 0.6
+"""Share of the examples misplaced in the first sweep that is left where sweeps get nowhere.
+Of 74 fits drawn at random whose gap was still above `_SATURATED` then, 28 were above this share. In
+all of the 23 among them that any method solved within two seconds, another one was the fastest."""
+
+_TELLING = 8
+"""Sweeps after which that is known."""
+
 _FARTHEST = 1e4
 """No rate that was seen over some work says anything about more than so many times as much."""
 
@@ -133,6 +141,15 @@ def while_saturated(forecast: float, gap: float, spent: float, expected: float) 
     before sweeps have cost as much.
     """
     return min(forecast, max(expected, 2.0 * spent)) if saturated(gap) else forecast
+
+
+def standing(misplaced: Sequence[float]) -> bool:
+    """Whether sweeps have left nearly as many examples misplaced as they found.
+
+    Such sweeps are not about to fall, however near one the gap is. Never where it is not known.
+    """
+    first = misplaced[0] if misplaced else 0.0
+    return len(misplaced) >= _TELLING and first > 0.0 and min(misplaced) > _STANDING * first
 
 
 def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> float:
