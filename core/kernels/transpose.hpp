@@ -124,7 +124,12 @@ bool transpose(const std::vector<const T*>& columns, std::int64_t begin, std::in
       const std::int64_t following = std::min(line, width - j - line);
       std::int64_t i = first;
       for (; i + line <= last; i += line) {
-        for (std::int64_t k = 0; k < following; ++k) prefetch_line(here[line + k] + begin + i);
+        // What comes next is fetched, the lines that will be written too: they are fetched anyway,
+        // and waiting for them would take most of the time.
+        for (std::int64_t k = 0; k < following; ++k) {
+          prefetch_line(here[line + k] + begin + i);
+          prefetch_line(to + (i + k) * width + j + line);
+        }
         // Both halves of a line of the cache one after the other, of few columns at a time:
         // columns often begin at the same place of a page, and so fall into the same sets.
         T* corner = to + i * width + j;

@@ -22,7 +22,7 @@ def test_rows_are_those_of_the_columns(dtype: type, width: int, count: int) -> N
     columns = [random.standard_normal(count + 21).astype(dtype) for _ in range(width)]
     for begin in (0, 3, 21):
         X = np.full((count, width), np.nan, dtype)
-        assert core.rows_of_columns(columns, begin, X)
+        assert core.table_columns(columns, count + 21).rows(begin, X)
         np.testing.assert_array_equal(X, np.column_stack(columns)[begin : begin + count])
 
 
@@ -34,19 +34,25 @@ def test_one_value_that_is_not_finite_is_seen(dtype: type, bad: float) -> None:
     largest = np.finfo(dtype).max
     columns = [np.full(70, largest, dtype) for _ in range(37)]
     X = np.empty((70, 37), dtype)
-    assert core.rows_of_columns(columns, 0, X)
+    table = core.table_columns(columns, 70)
+    assert table.rows(0, X)
     for row, column in zip(random.integers(0, 70, 200), random.integers(0, 37, 200), strict=True):
         columns[column][row] = bad
-        assert not core.rows_of_columns(columns, 0, X)
+        assert not table.rows(0, X)
         columns[column][row] = -largest
 
 
-def test_columns_that_are_too_few_or_too_short() -> None:
+def test_columns_that_do_not_fit() -> None:
     """They are refused before anything is read."""
-    columns = [np.zeros(5), np.zeros(5)]
-    for begin, rows, width in ((0, 5, 3), (0, 6, 2), (1, 5, 2), (-1, 2, 2)):
-        with pytest.raises(ValueError, match="column"):
-            core.rows_of_columns(columns, begin, np.empty((rows, width)))
+    with pytest.raises(ValueError, match="column has length 4, expected 5"):
+        core.table_columns([np.zeros(5), np.zeros(4)], 5)
+    table = core.table_columns([np.zeros(5), np.zeros(5)], 5)
+    for begin, rows in ((0, 6), (1, 5), (-1, 2), (6, 0), (2**62, 2)):
+        with pytest.raises(ValueError, match="no such rows"):
+            table.rows(begin, np.empty((rows, 2)))
+    for X in (np.empty((5, 3)), np.empty((5, 2), np.float32)):
+        with pytest.raises(ValueError, match="the columns and the type of the table"):
+            table.rows(0, X)
 
 
 def test_checksums_tell_changes_apart() -> None:
@@ -92,21 +98,24 @@ def test_row_groups_and_batches_are_the_same_rows(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     random = np.random.default_rng(2)
-    table = {f"f{j}": random.standard_normal(1000) for j in range(18)}
-    table["whole"], table["flag"] = random.integers(-9, 9, 1000), random.integers(0, 2, 1000) > 0
-    table["half"] = np.round(random.standard_normal(1000).astype(np.float32), 2)
-    table["label"] = random.integers(0, 2, 1000)
+    table = {f"f{j}": random.standard_normal(40_000) for j in range(18)}
+    table["whole"], table["flag"] = (
+        random.integers(-9, 9, 40_000),
+        random.integers(0, 2, 40_000) > 0,
+    )
+    table["half"] = np.round(random.standard_normal(40_000).astype(np.float32), 2)
+    table["label"] = random.integers(0, 2, 40_000)
     path = tmp_path / "a.parquet"
-    parquet.write_table(arrow.table(table), path, row_group_size=300)
+    parquet.write_table(arrow.table(table), path, row_group_size=35_000)
     wanted = np.column_stack([values for name, values in table.items() if name != "label"])
-    for group_bytes in (0, 2**16, 2**30):
-        parts = [part for _, part in iter_parquet(path, TableColumns("label"), 2**14, group_bytes)]
-        assert len(parts) > 4
+    for group_bytes, count in ((0, 6), (2**20, 6), (2**30, 3)):
+        parts = [part for _, part in iter_parquet(path, TableColumns("label"), 2**21, group_bytes)]
+        assert len(parts) == count
         np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), wanted)
         found = np.concatenate([np.asarray(part.y) for part in parts])
         np.testing.assert_array_equal(found, table["label"])
     table["f3"][777] = np.inf
-    parquet.write_table(arrow.table(table), path, row_group_size=300)
+    parquet.write_table(arrow.table(table), path, row_group_size=35_000)
     for group_bytes in (0, 2**30):
         with pytest.raises(DataFormatError, match="column 'f3': inf is not finite"):
-            list(iter_parquet(path, TableColumns("label"), 2**14, group_bytes))
+            list(iter_parquet(path, TableColumns("label"), 2**21, group_bytes))

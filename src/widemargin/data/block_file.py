@@ -59,13 +59,15 @@ class BlockWriter:
         self._check(X, y)
         if X.shape[0] == 0:
             return
+        if not self._sparse:
+            self._rows = rows_of_block(X)
         self._waiting.append(X)
         self._held += X.shape[0]
         if y is not None:
             self._labels.append(np.asarray(y))
         if weight is not None:
             self._weights.append(np.asarray(weight, dtype=np.float64))
-        if self._held >= HEAD:
+        if self._held >= (self._rows or HEAD):
             self._write(last=False)
 
     def finish(self, about: dict[str, Any]) -> None:

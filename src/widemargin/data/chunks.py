@@ -25,7 +25,7 @@ CHUNK_BYTES = 2**25
 """Of an array taken at once."""
 
 PART_BYTES = 2**24
-"""Of rows made of columns at once: they stay in the cache until they are written."""
+"""Of a batch of columns decoded at once, where row groups are too large."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.data.blocks import rows_of_block
 from widemargin.data.read_ahead import ahead
 from widemargin.data.replacing import replacing
 from widemargin.data.tables import PathLike, Table, TableColumns, column_names, fail
@@ -50,15 +51,21 @@ class _Columns:
                 fail(path, f"column {name!r} contains {kind}, not numbers")
             values = _numbers(table.column(place), name, path)
             self._values.append(np.ascontiguousarray(values, self._dtype))
+        self._compiled = core.table_columns(self._values, self.count)
         self._labels = None
         if label is not None:
             y = _arrow_values(table.column(label), self._names[label], path)
             self._labels = y.astype(str) if y.dtype.kind == "O" else y
 
+    @property
+    def rows_of_part(self) -> int:
+        """How many rows a block has: none is put together from two parts."""
+        return rows_of_block(np.empty((0, len(self._places))))
+
     def part(self, begin: int, end: int) -> Table:
         """Return some rows."""
         X = np.empty((end - begin, len(self._places)), self._dtype)
-        if not core.rows_of_columns(self._values, begin, X):
+        if not self._compiled.rows(begin, X):
             for place, values in zip(self._places, self._values, strict=True):
                 _check_finite(values, self._names[place], self._path)
         y = None if self._labels is None else self._labels[begin:end]
@@ -117,10 +124,11 @@ def _bytes_of_row(arrow: Any, schema: Any) -> int:
 def iter_parquet(
     path: PathLike, columns: TableColumns, most_bytes: int, group_bytes: int
 ) -> Iterator[tuple[float, Table]]:
-    """Yield parts of a Parquet file of about so many bytes, each with the share read so far.
+    """Yield blocks of rows of a Parquet file, each with the share read so far.
 
     A thread decodes the next columns while some are turned into rows and used: a row group of no
-    more than `group_bytes` as a whole, which takes the least time, and larger ones in batches.
+    more than `group_bytes` as a whole, which takes the least time, and larger ones in batches of
+    about `most_bytes`.
     """
     arrow, parquet = _pyarrow()
     damage = (arrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, NotImplementedError)
@@ -132,12 +140,13 @@ def iter_parquet(
                 fail(path, "there are no examples in the file")
             bytes_of_row = _bytes_of_row(arrow, file.schema_arrow)
             rows = max(1, most_bytes // bytes_of_row)
-            # A power of two, as blocks have: none is put together from two parts.
+            # A power of two, as blocks have.
             rows, done = 1 << (rows.bit_length() - 1), 0
             for table in ahead(_tables(arrow, file, rows, max(rows, group_bytes // bytes_of_row))):
                 read = _Columns(arrow, table, columns, path)
-                for begin in range(0, read.count, rows):
-                    part = read.part(begin, min(begin + rows, read.count))
+                step = read.rows_of_part
+                for begin in range(0, read.count, step):
+                    part = read.part(begin, min(begin + step, read.count))
                     done += len(part.X)
                     yield done / count, part
         except damage as error:
