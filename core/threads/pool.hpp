@@ -19,8 +19,9 @@
 namespace widemargin {
 
 // The calling thread works too, and waits for nobody who has not begun: a thread that is slow to
-// wake costs nothing. Threads look out for the next call for a moment before they go to sleep, as
-// calls come close together.
+// wake costs nothing. Threads look out for the next call before they go to sleep, as calls come
+// close together and a thread that sleeps may take as long to wake as a call: after a moment they
+// let others have the core, if any want it.
 class Pool {
  public:
   explicit Pool(int threads) : wanted_(threads - 1) {}
@@ -111,10 +112,22 @@ class Pool {
     }
   }
 
+  void watch(std::uint32_t seen) const {
+    const auto began = std::chrono::steady_clock::now();
+    while (round_ == seen) {
+      const auto waited = std::chrono::steady_clock::now() - began;
+      if (waited >= watched_) return;
+      if (waited < alert_) {
+        pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+
   void follow(std::uint32_t seen) {
     while (true) {
-      const auto until = std::chrono::steady_clock::now() + watch_;
-      while (round_ == seen && std::chrono::steady_clock::now() < until) pause();
+      watch(seen);
       round_.wait(seen);
       seen = round_;
       if (over_) return;
@@ -125,7 +138,7 @@ class Pool {
     }
   }
 
-  static constexpr std::chrono::microseconds watch_{30};
+  static constexpr std::chrono::microseconds alert_{30}, watched_{1000};
 
   int wanted_;
   int process_ = 0;
