@@ -13,6 +13,8 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
             "_SUFFICIENT",
             "_HALVINGS",
             "_BLIND",
+            "_REDUCED",
+            "_WIDER",
             "_ROUNDING",
         ),
         "part of the algorithm: rules of steps, units of rounding",

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin.auto.registry import choice_of
+from widemargin.data.along import Along, step_ahead
 from widemargin.data.columns import Columns, LastColumns
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
@@ -175,9 +176,39 @@ def test_a_copy_of_few_columns_is_used_again() -> None:
 
 def test_starts_along_a_path_keep_signs_and_zeros() -> None:
     last, before = np.array([1.0, 0.2, 0.0, -1.0, 0.5]), np.array([0.8, 0.5, 0.3, -0.5, 0.0])
-    found = sparse_start(4.0, (2.0, last), (1.0, before))
+    found = sparse_start(1.0, last, before)
     np.testing.assert_allclose(found, [1.2, 0.2, 0.0, -1.5, 1.0])
-    assert sparse_start(4.0, (2.0, last), (2.0, before)) is last
+    # As far over log C as the known ones are apart, at most.
+    assert step_ahead(4.0, 2.0, 1.0) == step_ahead(8.0, 2.0, 1.0) == 1.0
+    assert step_ahead(2.0, 1.0, 0.25) == pytest.approx(0.5)
+    assert step_ahead(4.0, 2.0, 2.0) == 0.0
+
+
+def test_slopes_are_guessed_along_a_path_with_how_far_they_may_be_off() -> None:
+    along = Along()
+    assert along.guessed_slopes(2.0) is None
+    along.keep_slopes(1.0, np.array([0.5, 1.0]))
+    guess, margin = along.guessed_slopes(1.25) or (None, None)
+    np.testing.assert_allclose(guess, [0.5, 1.0])
+    assert margin == pytest.approx(0.4)  # the strong rule: 2 C/C' - 1 is 0.6 here
+    along.keep_slopes(1.25, np.array([0.6, 1.0]))
+    guess, margin = along.guessed_slopes(1.25**2) or (None, None)
+    np.testing.assert_allclose(guess, [0.7, 1.0])
+    assert margin == pytest.approx(2.0 * 0.1)
+    # Not far away, and not backwards.
+    assert along.guessed_slopes(4.0) is None
+    assert along.guessed_slopes(1.0) is None
+
+
+def test_scores_come_from_the_copied_columns_where_they_have_all_weights() -> None:
+    X = np.random.default_rng(5).standard_normal((30, 6))
+    rows, last = Rows.of(X), LastColumns()
+    assert last.known_scores(rows, np.ones(6)) is None
+    columns = Columns.of(rows, np.array([1, 4]), last)
+    assert columns.rows.weights == 2
+    w = np.array([0.0, 2.0, 0.0, 0.0, -1.0, 0.0])
+    np.testing.assert_allclose(last.known_scores(rows, w), X @ w)
+    assert last.known_scores(rows, w + 1.0) is None
 
 
 def test_columns_are_copied_once_and_all_of_them_after_many_passes() -> None:

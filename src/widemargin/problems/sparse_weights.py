@@ -34,6 +34,9 @@ from widemargin.problems.rounding import (
 
 Vector = NDArray[np.float64]
 
+_BALANCED = 1024.0
+"""Units in the last place of Σ α_i that Σ α_i y_i may be off and still be priced, not projected."""
+
 _ROUGH = 0.01
 """Share of the accuracy that a bound on rounding may cost in place of a pass over the data."""
 
@@ -74,8 +77,8 @@ class SparseProblem(OfMargins, OnRows):
     def of(cls, data: TrainingSet, positive: int, loss: Loss, l1_ratio: float) -> SparseProblem:
         """State the one-vs-rest problem of a class."""
         check_sparse_loss(loss)
-        signs = data.signs(positive)
-        return cls(data.rows, signs, data.cost, loss, data.free_intercept, float(l1_ratio))
+        signs, rows = data.signs(positive), data.rows.remembering()
+        return cls(rows, signs, data.cost, loss, data.free_intercept, float(l1_ratio))
 
     @property
     def ridge(self) -> float:
@@ -124,10 +127,11 @@ class SparseProblem(OfMargins, OnRows):
 
     def estimated_dual(self, alpha: Vector, v: Vector) -> float:
         """Return D near α, whose combination is v, without its rounding."""
-        scale = self._scale(np.abs(v), float(alpha.sum()), self.loss.dual_total(alpha, self.cost))
+        sizes, value = np.abs(v), self.loss.dual_total(alpha, self.cost)
+        scale = self._scale(sizes, float(alpha.sum()), value)
         if scale != 1.0:
-            alpha = self.loss.clip(scale * alpha, self.cost)
-        return self.loss.dual_total(alpha, self.cost) - self._conjugate(scale * np.abs(v))
+            value = self.loss.dual_total(self.loss.clip(scale * alpha, self.cost), self.cost)
+        return value - self._conjugate(scale, sizes)
 
     def smallest_factor(self) -> float:
         """Return the factor on the costs up to which all weights are zero at the optimum.
@@ -159,11 +163,10 @@ class SparseProblem(OfMargins, OnRows):
         """Turn any point into a feasible one and compute its certificate from the data.
 
         α is projected onto its range and Σ α_i y_i = 0, and scaled down to |v_j| ≤ 1 where ρ = 1;
-        b becomes the best intercept for w. One pass over the data, and another in compensated sums
-        where rounding would cost more than `accuracy`.
+        b becomes the best intercept for w. One pass over the data for the products that the rows do
+        not have, and another in compensated sums where rounding would cost more than `accuracy`.
         """
-        feasible = self.feasible(point.alpha)
-        scores, v = self.rows.scores_and_combination(point.w, feasible, self.y)
+        feasible, (scores, v) = self._products(point)
         b, primal = self._primal_bound(point.w, point.b, scores)
         del scores
         alpha, sums, dual = self._dual_bound(feasible, v, False, accuracy)
@@ -171,6 +174,7 @@ class SparseProblem(OfMargins, OnRows):
         allowed = accuracy * abs(primal.value)
         if worth_repeating(proof.rounding, primal.value - dual.value, allowed):
             primal = self._compensated_primal(point.w, b)
+            feasible = self.feasible(feasible)
             v = self.rows.compensated_combination(feasible, self.y)
             better_alpha, sums, dual = self._dual_bound(feasible, v, True, accuracy)
             better = self._proof(primal, dual, sums)
@@ -178,11 +182,38 @@ class SparseProblem(OfMargins, OnRows):
                 alpha, proof = better_alpha, better
         return Point(point.w, b, alpha), proof
 
-    def _conjugate(self, v: Vector) -> float:
-        """Return Σ max(0, v_j − ρ)² / (2(1 − ρ)) for v ≥ 0; for ρ = 1 all v are at most one."""
-        if self.ridge == 0.0:
+    def _products(self, point: Point) -> tuple[Vector, tuple[Vector, Vector]]:
+        """Return a feasible α, the scores of w, and Σ α_i y_i x_i.
+
+        Where the rows have the sum for α as it is, its residual of an intercept has to be small.
+        """
+        w, rows = point.w, self.rows
+        alpha = self.loss.clip(point.alpha, self.cost)
+        v = rows.known_combination(alpha)
+        if self.free_intercept and (v is None or not self._balanced(alpha)):
+            alpha, v = self.loss.balance(alpha, self.y, self.cost), None
+        scores = self.last_columns.known_scores(rows, w)
+        if scores is None and v is None:
+            scores, v = rows.scores_and_combination(w, alpha, self.y)
+        elif scores is None:
+            scores = rows.scores(w)
+        elif v is None:
+            v = rows.combine(alpha, self.y)
+        assert scores is not None
+        assert v is not None
+        self.last_columns.keep_scores(w, scores)
+        return alpha, (scores, v)
+
+    def _balanced(self, alpha: Vector) -> bool:
+        """Whether Σ α_i y_i is as near to zero as a projection would bring it."""
+        residual, size = float(alpha @ self.y), float(alpha.sum())
+        return abs(residual) <= _BALANCED * UNIT * size
+
+    def _conjugate(self, scale: float, v: Vector) -> float:
+        """Return Σ max(0, s v_j − ρ)² / (2(1 − ρ)) for v ≥ 0; for ρ = 1 all s v are at most one."""
+        if self.ridge == 0.0 or scale == 0.0:
             return 0.0
-        over = np.maximum(v - self.l1_ratio, 0.0)
+        over = np.maximum(scale * v - self.l1_ratio, 0.0)
         return float(over @ over) / (2.0 * self.ridge)
 
     def _scale(self, v: Vector, linear: float, value: float) -> float:
@@ -198,7 +229,7 @@ class SparseProblem(OfMargins, OnRows):
             return most
         inside = min(1.0, self.l1_ratio / largest) if largest > 0.0 else 1.0
         # Concave in the factor, and quadratic but for φ: the slope of φ is at most its mean.
-        gain = value * (1.0 - inside) - self._conjugate(v)
+        gain = value * (1.0 - inside) - self._conjugate(1.0, v)
         return inside if gain < 0.0 else 1.0
 
     def _dual_bound(
@@ -206,7 +237,8 @@ class SparseProblem(OfMargins, OnRows):
     ) -> tuple[Vector, DualSums, Bound]:
         """Return α where it is feasible, its sums, and D but for the residual of an intercept."""
         sums = self.loss.dual_sums(self.y, self.cost, alpha)
-        upper = np.abs(v) + self._combination_errors(v, sums, compensated, accuracy)
+        sizes = np.abs(v)
+        upper = sizes + self._combination_errors(v, sums, compensated, accuracy)
         scale = self._scale(upper, sums.linear, sums.value)
         if not scale > 0.0:  # sums that overflow prove nothing
             alpha, scale = np.zeros_like(alpha), 0.0
@@ -214,15 +246,15 @@ class SparseProblem(OfMargins, OnRows):
             alpha = self.loss.clip(scale * alpha, self.cost)
         if scale != 1.0:
             sums = self.loss.dual_sums(self.y, self.cost, alpha)
-        lost = self._conjugate(scale * upper) if scale else 0.0
+        lost = self._conjugate(scale, upper)
         value, allowance = self.dual_term_bound(sums)
-        exact = self._conjugate(scale * np.abs(v)) if scale else 0.0
+        exact = self._conjugate(scale, sizes)
         beyond = lost - exact + growth(self.rows.weights + 16.0) * lost
         return alpha, sums, Bound(value - exact, allowance + beyond)
 
     def _combination_errors(
         self, v: Vector, sums: DualSums, compensated: bool, accuracy: float
-    ) -> Vector:
+    ) -> Vector | float:
         """Return bounds on |v_j − fl(v_j)|, and on what scaling α by a factor below one rounds.
 
         A column is no longer than all of them together: their own norms, which take a pass, are
@@ -243,7 +275,7 @@ class SparseProblem(OfMargins, OnRows):
 
         rough = errors(self.rows.frobenius)
         known = rough <= _ROUGH * accuracy * self.l1_ratio and not compensated
-        return np.asarray(np.full(v.size, rough) if known else errors(self.column_norms) + own)
+        return float(rough) if known else np.asarray(errors(self.column_norms) + own)
 
     def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
         """Return the best intercept at hand and P there."""

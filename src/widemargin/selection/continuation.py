@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from widemargin.auto.registry import choice_of
 from widemargin.auto.search import reads_weights
+from widemargin.data.along import Along, step_ahead
+from widemargin.data.columns import LastColumns
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Point
 from widemargin.problems.sparse_weights import SparseProblem
@@ -59,6 +61,8 @@ class Continuation:
         """Return one that moves the weights on where the loss is smooth: its rows keep scores."""
         if isinstance(unit, BinaryProblem) and unit.loss.smooth:
             return cls(replace(unit, rows=unit.rows.remembering()), solver, Ahead())
+        if isinstance(unit, SparseProblem):
+            return cls(replace(unit, last_columns=LastColumns(along=Along())), solver)
         return cls(unit, solver)
 
     def solve(
@@ -109,9 +113,21 @@ class Continuation:
         alpha = dual_start(problem, C, (self.C, point.alpha), earlier_duals)
         self.before = (self.C, self.solution)
         if last is not None and isinstance(problem, SparseProblem):
-            w = sparse_start(C, (self.C, point.w), (last[0], last[1].w))
-            return Point(w, point.b, alpha)
+            return Point(self._sparse_start(problem, C, point.w, last), point.b, alpha)
         # From one solution only the weights can move on.
         if self.ahead is not None and (last is not None or reads_weights(self.method)):
             return self.ahead.of(problem, (self.C, point), C, alpha)
         return Point(point.w, point.b, alpha)
+
+    def _sparse_start(
+        self, problem: SparseProblem, C: float, last: tuple[float, Solution]
+    ) -> Vector:
+        """Return weights further along the last two solutions, and leave their scores if known."""
+        along, w, before = problem.last_columns.along, self.solution.w, last[1].w
+        length = step_ahead(C, self.C, last[0])
+        known = [None, None] if along is None else [along.scores_of(w), along.scores_of(before)]
+        if known[0] is None or known[1] is None:
+            return sparse_start(length, w, before)
+        ahead = w + length * (w - before)
+        along.start = ahead, known[0] + length * (known[0] - known[1])
+        return ahead

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 from widemargin.data.training_set import split_intercept
 from widemargin.data.validation import check_number, check_positive
 from widemargin.interrupt import Interrupt
+from widemargin.linalg.blas import one_blas_thread
 from widemargin.problems.certificate import Certificate
 from widemargin.problems.multiclass import one_for_two
 from widemargin.run import Record, Solution, Status
@@ -280,7 +281,7 @@ def path(
         told = None if callback is None else partial(callback, C)
         return Effort(tol, max_iter, deadline, seed + place, 1, interrupt, told)
 
-    with interrupt:
+    with interrupt, one_blas_thread():
         work = [
             partial(_along, problem, solver, warm, values, partial(effort_at, place=place))
             for place, problem in enumerate(problems)

@@ -54,17 +54,13 @@ def dual_start(
     return problem.loss.clip(ahead, problem.cost)
 
 
-def sparse_start(C: float, last: tuple[float, Vector], before: tuple[float, Vector]) -> Vector:
-    """Return weights to start from at C: those not zero move on linearly in log C.
+def sparse_start(length: float, last: Vector, before: Vector) -> Vector:
+    """Return weights to start from, so many steps further: those not zero move on linearly.
 
-    No further than the known ones are apart: beyond, their errors would count for more. Those that
-    would change their signs stay where they are.
+    Those that would change their signs stay where they are.
     """
-    if not 0.0 < before[0] != last[0]:
-        return last[1]
-    length = min(np.log(C / last[0]) / np.log(last[0] / before[0]), 1.0)
-    ahead = last[1] + length * (last[1] - before[1])
-    return np.where(ahead * last[1] > 0.0, ahead, last[1])
+    ahead = last + length * (last - before)
+    return np.where(ahead * last > 0.0, ahead, last)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.columns import Columns, column_counts
 from widemargin.data.work import Size
-from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
+from widemargin.methods.newton._column_state import ColumnState
+from widemargin.methods.newton._column_steps import ColumnNewton
 from widemargin.methods.newton._elastic_net_model import (
     Minimum,
     QuadraticModel,
@@ -79,7 +80,7 @@ class ByMatrix(ColumnNewton):
 
     def _chosen(self, state: ColumnState, violations: Vector) -> NDArray[np.int64]:
         """Take those that violate most, twice as many as weights: matrices are expensive."""
-        support = np.flatnonzero(state.w)
+        support = np.flatnonzero(state.w != 0.0)
         wanted = max(MACHINE.first_columns, int(_GROWTH * support.size))
         order = violations.copy()
         order[support] = np.inf
@@ -98,6 +99,8 @@ class ByMatrix(ColumnNewton):
     def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Form the matrix and minimise the model."""
         gap, tol = state.expected_gap, state.settings.tol
+        if state.last.along is not None and gap == np.inf:
+            gap = state.last.along.gain
         # What is left out costs such a share of what the step can gain: no more than the tolerance.
         allowed = min(_LEFT_OUT, tol / gap) if gap > 0.0 else _LEFT_OUT
         state.kept = KeptMatrix.following(state.kept, model, allowed)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.columns import Columns, LastColumns, column_squares
+from widemargin.data.columns import Columns, LastColumns, column_squares, wide_enough
 from widemargin.data.work import Size
-from widemargin.methods.base import Settings, State
+from widemargin.methods.base import Settings
+from widemargin.methods.newton._column_state import ColumnState
 from widemargin.methods.newton._elastic_net_model import Minimum, Penalty, QuadraticModel
 from widemargin.methods.newton._foreseen import Foreseen
 from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
@@ -39,6 +40,12 @@ _INNER_STEPS = 8
 _SAMPLE = 8
 """The sample that goes before all rows has one in so many."""
 
+_WIDER = 4.0
+"""A working set of guessed slopes allows for so many times the error of the last guess."""
+
+_REDUCED = 0.3
+"""Share of the violation to which steps on a working set bring it before others are looked at."""
+
 _FORETOLD = 0.1
 """Largest relative error of a predicted decrease for a model to be trusted."""
 
@@ -50,62 +57,13 @@ _IN_SIGHT = 0.03
 """A model that has so little left to gain is the last one: it costs less than another one."""
 
 
-@dataclass(eq=False, kw_only=True)
-class ColumnState(State):
-    """Weights, intercept, scores, and what the losses say at these."""
-
-    problem: Any
-    settings: Settings
-    penalty: Penalty
-    w: Vector
-    b: float
-    scores: Vector
-    alpha: Vector
-    curvature: Vector
-    v: Vector
-    total: float
-    columns: Columns | None = None
-    last: LastColumns = field(default_factory=LastColumns)
-    sample: ColumnState | None = None
-    """Where the steps on a sample are that come first, if there are any."""
-    sampled: bool = False
-    """Whether this is one: its dual variables prove nothing."""
-    trust: float = 1.0
-    """Budget of sweeps over one model, in prices of a new model."""
-    began: float = 0.0
-    """What the meter showed at the start."""
-    blind: int = 0
-    changes: int = 0
-    """Of the working set so far."""
-    foreseen: Foreseen | None = None
-    """By the last model, if its minimiser was taken."""
-    better: Vector | None = None
-    """Dual variables that are better than those that belong to the weights."""
-    blurred: bool = False
-    """Whether `v` is not known yet."""
-    kept: Any = None
-    """The matrix of the last model, if one was formed."""
-
-    @property
-    def spent(self) -> float:
-        """Nanoseconds of work since the start."""
-        return float(self.problem.meter.nanoseconds - self.began)
-
-    @property
-    def point(self) -> Point:
-        """The current weights and the dual variables that belong to them.
-
-        On a sample, its weights and the dual variables of the start.
-        """
-        at = self if self.sample is None else self.sample
-        return Point(at.w, at.b, self.alpha if self.better is None else self.better)
-
-
 class ColumnNewton(ABC):
     """Quadratic models on a working set of columns, each minimised with the penalty as it is."""
 
     name: ClassVar[str]
     serves: ClassVar[type[Any]]
+    leaves_weights: ClassVar[bool] = True
+    """A step makes new weights: those of the last one belong to nobody else."""
 
     def refuses(self, problem: Any) -> str | None:
         """Serve the losses that have second derivatives."""
@@ -132,7 +90,7 @@ class ColumnNewton(ABC):
             penalty=Penalty(problem.l1_ratio, 1.0 - problem.l1_ratio),
             w=w,
             b=float(point.b) if problem.free_intercept else 0.0,
-            scores=last.scores(problem.rows, w),
+            scores=last.scores(problem.rows, point.w),
             alpha=empty,
             curvature=empty,
             v=empty,
@@ -141,8 +99,10 @@ class ColumnNewton(ABC):
             began=problem.meter.nanoseconds,
             last=last,
         )
+        state.penalised = state.penalty.of(w)
         self._look(state)
-        self._look_at_all(state)
+        if warm is None or not state.guess():
+            self._look_at_all(state)
         if warm is None:
             self._take_sample(state)
         return state
@@ -161,30 +121,44 @@ class ColumnNewton(ABC):
         worst = self._grow(state)
         columns = state.columns
         assert columns is not None
-        moved = self._inner_steps(state, columns, worst)
+        guessed = state.guessed
+        if guessed:
+            moved = self._steps_by_guess(state, columns)
+        else:
+            moved = self._inner_steps(state, columns, worst)
+        if not moved and guessed:
+            self._look_at_all(state)
+            return
         if not moved:
             state.finished = columns.all or state.expected_gap <= 0.0
             if not state.finished:
                 state.columns = Columns(problem.rows, np.arange(problem.rows.weights))
             return
         state.blurred = columns.all and self._foresees(state) <= state.settings.tol
-        if not state.blurred:
+        if state.blurred:
+            state.leave_slopes()
+        else:
             self._look_at_all(state)
             if state.expected_gap > state.settings.tol:
                 self._foresees(state)
+
+    def _steps_by_guess(self, state: ColumnState, columns: Columns) -> bool:
+        """Take steps to the end: if the guess is right, the set has all columns of the answer."""
+        inside = self._slopes(columns, state.alpha * state.problem.y)
+        state.v[columns.places], state.margin = inside, np.nan
+        return self._inner_steps(state, columns, min(state.worst(columns), state.enough / _REDUCED))
 
     def _inner_steps(self, state: ColumnState, columns: Columns, worst: float) -> bool:
         """Take steps on a working set; return whether any lowered the objective."""
         # Where columns are read among all others, looking at all costs nothing more.
         steps = 1 if columns.all or self._in_place(columns) else _INNER_STEPS
         problem, moved, before = state.problem, False, state.spent
+        most = max(2.0 * before, before + problem.rows.size.product())
         for step in range(steps):
-            inside = state.v[columns.places]
-            violation = float(
-                state.penalty.violations(inside, state.w[columns.places]).max(initial=0.0)
-            )
-            # No more than all that was done before: the policy has a say in time.
-            if step and (violation <= 0.3 * worst or state.spent > 2.0 * before):
+            inside, violation = state.v[columns.places], state.worst(columns)
+            # No more than all that was done before, or than a look at all columns: the policy has
+            # a say in time.
+            if step and (violation <= _REDUCED * worst or state.spent > most):
                 break
             if not self._step(state, columns, inside, self._accuracy(state, violation)):
                 break
@@ -199,11 +173,10 @@ class ColumnNewton(ABC):
 
         To a share of it; to what the tolerance asks for, if that is in sight.
         """
-        penalty, wanted = state.penalty.of(state.w), _INNER * violation
+        penalty, wanted = state.penalised, _INNER * violation
         if penalty == 0.0:
             return wanted
-        # Scaling the dual variables down by a violation costs so many times the penalty.
-        last = _INNER * state.settings.tol * (1.0 + state.total / penalty)
+        last = _INNER * state.enough
         return last if _IN_SIGHT * wanted <= last < violation else wanted
 
     def _foresees(self, state: ColumnState) -> float:
@@ -211,13 +184,13 @@ class ColumnNewton(ABC):
         foreseen, problem = state.foreseen, state.problem
         if foreseen is None or state.sampled:
             return np.inf
-        primal = state.total + state.penalty.of(state.w)
+        primal = state.total + state.penalised
         if not foreseen.allows(state.penalty, state.v, state.settings.tol * primal):
             return np.inf
         alpha, clipped = foreseen.duals(problem)
         # The longest column is no shorter than the mean one: clipping may turn it by so much.
         mean = np.sqrt(problem.rows.mean_squared_norm * problem.rows.count / problem.rows.weights)
-        if clipped * mean * state.penalty.of(state.w) > state.settings.tol * primal:
+        if clipped * mean * state.penalised > state.settings.tol * primal:
             state.foreseen = None
             return np.inf
         turned = clipped * np.sqrt(column_squares(problem.rows)) if clipped else 0.0
@@ -250,7 +223,7 @@ class ColumnNewton(ABC):
         self.advance(part)
         state.active = part.active
         state.passes += (part.passes - before) / _SAMPLE
-        error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w)) / part.problem.rows.count
+        error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w != 0.0)) / part.problem.rows.count
         if not part.finished and part.expected_gap > max(error, state.settings.tol):
             return
         state.sample = None
@@ -258,8 +231,9 @@ class ColumnNewton(ABC):
         scores = problem.rows.scores(part.w)
         state.passes += 1.0
         after = problem.loss.total(problem.y, problem.cost, scores, part.b)
-        if after + state.penalty.of(part.w) < state.total + state.penalty.of(state.w):
+        if after + part.penalised < state.total + state.penalised:
             state.w, state.b, state.scores = part.w, part.b, scores
+            state.penalised = part.penalised
             self._look(state)
             self._look_at_all(state)
 
@@ -281,7 +255,13 @@ class ColumnNewton(ABC):
 
     def _grow(self, state: ColumnState) -> float:
         """Choose the working set; return the largest violation of all columns."""
-        violations = state.penalty.violations(state.v, state.w)
+        if state.guessed and self._goes_on(state):
+            return 0.0
+        penalty = state.penalty
+        if state.guessed:
+            # Wider than needed: some more columns come in at the next values of C.
+            penalty = replace(penalty, rho=max(0.0, penalty.rho - _WIDER * state.margin))
+        violations = penalty.violations(state.v, state.w)
         worst = float(violations.max(initial=0.0))
         if state.columns is not None:
             covered = np.zeros(state.w.size, dtype=bool)
@@ -293,6 +273,20 @@ class ColumnNewton(ABC):
         state.columns = Columns.of(state.problem.rows, places, state.last)
         state.active = max(places.size, self._in_work(state, violations))
         return worst
+
+    def _goes_on(self, state: ColumnState) -> bool:
+        """Take the columns that were copied last, if they have all that are likely to be needed."""
+        places = state.last.places
+        if places is None or state.last.rows is None:
+            return False
+        needed = np.abs(state.v) > state.penalty.rho - state.margin
+        needed |= state.w != 0.0
+        count = int(np.count_nonzero(needed))
+        if np.count_nonzero(needed[places]) < count or places.size > wide_enough(count):
+            return False
+        state.columns = Columns(state.problem.rows, places, state.last)
+        state.active = places.size
+        return True
 
     def _in_work(self, state: ColumnState, violations: Vector) -> int:
         """Count the columns that work goes on with, if more than the working set."""
@@ -329,11 +323,14 @@ class ColumnNewton(ABC):
             moves = slopes + move if move else slopes
             terms = state.alpha, state.curvature
             state.foreseen = Foreseen(*terms, moves, columns, z, left, missed)
+        if state.last.along is not None and not state.sampled:
+            state.last.along.gain = (before - after) / before
         # A model that foretold the decrease is worth more sweeps than one that did not.
         state.trust = 2.0 * state.trust if missed <= _FORETOLD * (before - after) else 1.0
         w = state.w.copy()
         w[columns.places] = fresh
-        state.w = w
+        # A working set has all weights that are not zero.
+        state.w, state.penalised = w, state.penalty.of(fresh)
         return True
 
     def _searched(
@@ -351,7 +348,7 @@ class ColumnNewton(ABC):
         problem, loss = state.problem, state.problem.loss
         old, z = ends
         before, length = state.total + state.penalty.of(old), 1.0
-        if expected <= _ROUNDING * (before + state.penalty.of(state.w)):
+        if expected <= _ROUNDING * (before + state.penalised):
             # Near the optimum a whole step is right although the objective cannot tell.
             state.blind += 1
             whole = z, state.scores + slopes, state.b + move, before - expected
@@ -384,12 +381,17 @@ class ColumnNewton(ABC):
             state.v = problem.slopes_at_zero.copy()
         else:
             state.v = problem.rows.combine(state.alpha, problem.y)
+            if isinstance(problem, SparseProblem):
+                # The certificate of this point has no need to compute them again.
+                problem.rows.remember_combination(state.alpha, state.v)
+        state.margin = np.nan
+        state.leave_slopes()
         state.passes += 1.0
         state.better, state.blurred = None, False
         state.expected_gap = self._gap(state, state.alpha, state.v)
 
     def _gap(self, state: ColumnState, alpha: Vector, slopes: Vector) -> float:
         """Estimate the relative gap of the weights with some dual variables."""
-        primal = state.total + state.penalty.of(state.w)
+        primal = state.total + state.penalised
         gap = primal - float(state.problem.estimated_dual(alpha, slopes))
         return max(gap, 0.0) / primal if primal > 0.0 else 0.0

@@ -49,9 +49,14 @@ class Penalty:
 
     def violations(self, slopes: Vector, z: Vector) -> Vector:
         """Return how far each condition of optimality is from being met."""
-        inside = np.maximum(np.abs(slopes) - self.rho, 0.0)
-        there = np.abs(slopes - self.rho * np.sign(z) - self.ridge * z)
-        return np.where(z == 0.0, inside, there)
+        found = np.abs(slopes)
+        found -= self.rho
+        np.maximum(found, 0.0, out=found)
+        at = z != 0.0
+        if at.any():
+            there = z[at]
+            found[at] = np.abs(slopes[at] - self.rho * np.sign(there) - self.ridge * there)
+        return found
 
 
 class Minimum(NamedTuple):

@@ -21,7 +21,8 @@ from scipy.special import logsumexp
 
 from widemargin.methods.base import Settings, State, SupportsAll
 from widemargin.methods.newton._column_sets import ByColumns, ByMatrix
-from widemargin.methods.newton._column_steps import ColumnNewton, ColumnState
+from widemargin.methods.newton._column_state import ColumnState
+from widemargin.methods.newton._column_steps import ColumnNewton
 from widemargin.methods.newton._elastic_net_model import Penalty, extrapolation
 from widemargin.methods.newton._joint_support import candidates, price
 from widemargin.problems.certificate import Point
@@ -206,7 +207,7 @@ class SparseMultinomialNewton(SupportsAll):
         others = np.delete(scores + b, place, axis=1)
         rest = logsumexp(others, axis=1)
         each.w, each.b, each.scores = w[place].copy(), float(b[place]), scores[:, place] - rest
-        each.blind = 0
+        each.penalised, each.blind = each.penalty.of(each.w), 0
         steps._look(each)
         each.v = state.v[place].copy()
         steps._grow(each)

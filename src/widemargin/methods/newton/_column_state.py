@@ -1,0 +1,106 @@
+"""Where Newton's method on working sets of columns is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.data.columns import Columns, LastColumns
+from widemargin.methods.base import Settings, State
+from widemargin.methods.newton._elastic_net_model import Penalty
+from widemargin.methods.newton._foreseen import Foreseen
+from widemargin.problems.certificate import Point
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(eq=False, kw_only=True)
+class ColumnState(State):
+    """Weights, intercept, scores, and what the losses say at these."""
+
+    problem: Any
+    settings: Settings
+    penalty: Penalty
+    w: Vector
+    b: float
+    scores: Vector
+    alpha: Vector
+    curvature: Vector
+    v: Vector
+    total: float
+    penalised: float = 0.0
+    """The penalty of the weights."""
+    columns: Columns | None = None
+    last: LastColumns = field(default_factory=LastColumns)
+    sample: ColumnState | None = None
+    """Where the steps on a sample are that come first, if there are any."""
+    sampled: bool = False
+    """Whether this is one: its dual variables prove nothing."""
+    trust: float = 1.0
+    """Budget of sweeps over one model, in prices of a new model."""
+    began: float = 0.0
+    """What the meter showed at the start."""
+    blind: int = 0
+    changes: int = 0
+    """Of the working set so far."""
+    foreseen: Foreseen | None = None
+    """By the last model, if its minimiser was taken."""
+    better: Vector | None = None
+    """Dual variables that are better than those that belong to the weights."""
+    blurred: bool = False
+    """Whether `v` is not known yet."""
+    kept: Any = None
+    """The matrix of the last model, if one was formed."""
+    margin: float = np.nan
+    """How far `v` is likely to be off, where it is guessed."""
+
+    @property
+    def guessed(self) -> bool:
+        """Whether `v` is guessed from smaller values of C."""
+        return not np.isnan(self.margin)
+
+    @property
+    def spent(self) -> float:
+        """Nanoseconds of work since the start."""
+        return float(self.problem.meter.nanoseconds - self.began)
+
+    @property
+    def point(self) -> Point:
+        """The current weights and the dual variables that belong to them.
+
+        On a sample, its weights and the dual variables of the start.
+        """
+        at = self if self.sample is None else self.sample
+        return Point(at.w, at.b, self.alpha if self.better is None else self.better)
+
+    @property
+    def enough(self) -> float:
+        """The largest violation that the tolerance allows for.
+
+        Scaling the dual variables down by a violation costs so many times the penalty.
+        """
+        penalty = self.penalised
+        return self.settings.tol * (1.0 + self.total / penalty) if penalty > 0.0 else np.inf
+
+    def worst(self, columns: Columns) -> float:
+        """Return the largest violation of the columns of a working set."""
+        places = columns.places
+        violations = self.penalty.violations(self.v[places], self.w[places])
+        return float(violations.max(initial=0.0))
+
+    def guess(self) -> bool:
+        """Guess the slopes from those at smaller values of C, if there are any; say whether."""
+        along = self.last.along
+        found = None if along is None else along.guessed_slopes(float(self.problem.cost.sum()))
+        if found is None:
+            return False
+        self.v, self.margin = found
+        return True
+
+    def leave_slopes(self) -> None:
+        """Leave the slopes to the run at the next C of a path."""
+        if self.last.along is not None and not self.sampled:
+            self.last.along.keep_slopes(float(self.problem.cost.sum()), self.v)
