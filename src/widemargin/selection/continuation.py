@@ -125,9 +125,5 @@ class Continuation:
         """Return weights further along the last two solutions, and leave their scores if known."""
         along, w, before = problem.last_columns.along, self.solution.w, last[1].w
         length = step_ahead(C, self.C, last[0])
-        known = [None, None] if along is None else [along.scores_of(w), along.scores_of(before)]
-        if known[0] is None or known[1] is None:
-            return sparse_start(length, w, before)
-        ahead = w + length * (w - before)
-        along.start = ahead, known[0] + length * (known[0] - known[1])
-        return ahead
+        ahead = None if along is None else along.mixed(length, w, before)
+        return sparse_start(length, w, before) if ahead is None else ahead
