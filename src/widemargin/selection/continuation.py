@@ -113,7 +113,7 @@ class Continuation:
         alpha = dual_start(problem, C, (self.C, point.alpha), earlier_duals)
         self.before = (self.C, self.solution)
         if last is not None and isinstance(problem, SparseProblem):
-            return Point(self._sparse_start(problem, C, point.w, last), point.b, alpha)
+            return Point(self._sparse_start(problem, C, last), point.b, alpha)
         # From one solution only the weights can move on.
         if self.ahead is not None and (last is not None or reads_weights(self.method)):
             return self.ahead.of(problem, (self.C, point), C, alpha)
