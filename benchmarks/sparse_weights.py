@@ -282,9 +282,9 @@ def _along_path(along: Callable[[float], np.ndarray], task: Any, mine: float) ->
     """Climb a rival's ladder until all points of a path are near enough; say what it took."""
     X, y, Cs, best = task
     spent = 0.0
-    for level in 10.0 ** -np.arange(1.0, 9.0):
+    for level in map(float, 10.0 ** -np.arange(1.0, 9.0)):
         began = time.process_time()
-        weights = along(float(level))
+        weights = along(level)
         seconds = time.process_time() - began
         spent += seconds
         pairs = zip(weights, Cs, best, strict=True)

@@ -33,10 +33,16 @@ class LastColumns:
 
     places: Places | None = None
     rows: Rows | None = None
+    source: Any = None
+    """The view of the rows that they were copied from: they serve no others."""
     lent: float = 0.0
     """Nanoseconds that a copy would have saved since on columns that were read where they are."""
     along: Along | None = None
     """What a path over C leaves for the next run, if there is one."""
+
+    def keep(self, places: Places, copied: Rows, source: Rows) -> None:
+        """Keep columns that were copied from rows."""
+        self.places, self.rows, self.source, self.lent = places, copied, source.view, 0.0
 
     def scores(self, rows: Rows, w: Vector) -> Vector:
         """Return x_i · w for every row, by the copy if all columns with a weight are in it."""
@@ -51,7 +57,7 @@ class LastColumns:
 
     def known_scores(self, rows: Rows, w: Vector) -> Vector | None:
         """Return the same if it takes no pass over all rows."""
-        if self.places is None or self.rows is None:
+        if self.places is None or self.rows is None or self.source is not rows.view:
             return None
         part = w[self.places]
         # Of truth values: those of numbers are counted twenty times as slowly.
@@ -86,7 +92,8 @@ class Columns:
     @classmethod
     def of(cls, rows: Rows, places: Places, last: LastColumns) -> Columns:
         """Return columns, or the last ones copied if these are among them and most of them."""
-        if last.places is not None and last.places.size <= _SPARE * places.size:
+        near = last.places is not None and last.places.size <= _SPARE * places.size
+        if near and last.source is rows.view:
             among = np.zeros(rows.weights, dtype=bool)
             among[last.places] = True
             places = last.places if among[places].all() else places
@@ -108,8 +115,8 @@ class Columns:
             return source
         rows = self.last.rows
         if rows is None or self.last.places is not self.places:
-            rows = self.last.rows = Rows.of(self._copied())
-            self.last.places, self.last.lent = self.places, 0.0
+            rows = Rows.of(self._copied())
+            self.last.keep(self.places, rows, source)
             source.meter.add(source.size.product(MACHINE.copied_columns))
         # Those of an earlier run have its checkpoint and meter.
         return replace(rows, checkpoint=source.checkpoint, meter=source.meter)

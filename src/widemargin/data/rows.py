@@ -61,7 +61,7 @@ class Rows(KnownProducts, OverExamples):
     _means: dict[str, float] = field(default_factory=dict)
     _taken_from: tuple[core.Rows, NDArray[np.int64]] | None = None
     _whole: Rows | None = None
-    _known: dict[str, tuple[Vector, Vector]] | None = None
+    _known: dict[str, tuple[Vector, Vector, Vector | None]] | None = None
     array: Any = None
     """What `of` was given."""
 

@@ -71,7 +71,7 @@ class SparseProblem(OfMargins, OnRows):
     free_intercept: bool
     l1_ratio: float
     last_columns: LastColumns = field(default_factory=LastColumns, repr=False)
-    _at_zero: dict[str, tuple[Vector, Vector]] = field(default_factory=dict, repr=False)
+    _at_zero: dict[str, tuple[tuple[Any, ...], Vector]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, data: TrainingSet, positive: int, loss: Loss, l1_ratio: float) -> SparseProblem:
@@ -144,13 +144,14 @@ class SparseProblem(OfMargins, OnRows):
 
     @property
     def slopes_at_zero(self) -> Vector:
-        """The v at w = 0 with the best intercept; not computed again for the same costs."""
+        """The v at w = 0 with the best intercept; not computed again for the same problem."""
+        key = (self.cost, self.y, self.rows.view)
         known = self._at_zero.get("slopes")
-        if known is None or known[0] is not self.cost:
+        if known is None or any(now is not then for now, then in zip(key, known[0], strict=True)):
             scores = np.zeros(self.rows.count)
             b = self.best_intercept(scores, 0.0)[0]
             slopes = self.rows.combine(self.loss.duals(self.y, self.cost, scores, b), self.y)
-            known = self._at_zero["slopes"] = self.cost, slopes
+            known = self._at_zero["slopes"] = key, slopes
         return known[1]
 
     @cached_property
@@ -189,7 +190,7 @@ class SparseProblem(OfMargins, OnRows):
         """
         w, rows = point.w, self.rows
         alpha = self.loss.clip(point.alpha, self.cost)
-        v = rows.known_combination(alpha)
+        v = rows.known_combination(alpha, self.y)
         if self.free_intercept and (v is None or not self._balanced(alpha)):
             alpha, v = self.loss.balance(alpha, self.y, self.cost), None
         scores = self.last_columns.known_scores(rows, w)

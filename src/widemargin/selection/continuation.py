@@ -113,17 +113,17 @@ class Continuation:
         alpha = dual_start(problem, C, (self.C, point.alpha), earlier_duals)
         self.before = (self.C, self.solution)
         if last is not None and isinstance(problem, SparseProblem):
-            return Point(self._sparse_start(problem, C, last), point.b, alpha)
+            return Point(self._sparse_start(problem, C, point.w, last), point.b, alpha)
         # From one solution only the weights can move on.
         if self.ahead is not None and (last is not None or reads_weights(self.method)):
             return self.ahead.of(problem, (self.C, point), C, alpha)
         return Point(point.w, point.b, alpha)
 
     def _sparse_start(
-        self, problem: SparseProblem, C: float, last: tuple[float, Solution]
+        self, problem: SparseProblem, C: float, w: Vector, last: tuple[float, Solution]
     ) -> Vector:
         """Return weights further along the last two solutions, and leave their scores if known."""
-        along, w, before = problem.last_columns.along, self.solution.w, last[1].w
+        along, before = problem.last_columns.along, last[1].w
         length = step_ahead(C, self.C, last[0])
         ahead = None if along is None else along.mixed(length, w, before)
         return sparse_start(length, w, before) if ahead is None else ahead

@@ -277,7 +277,7 @@ class ColumnNewton(ABC):
     def _goes_on(self, state: ColumnState) -> bool:
         """Take the columns that were copied last, if they have all that are likely to be needed."""
         places = state.last.places
-        if places is None or state.last.rows is None:
+        if places is None or state.last.source is not state.problem.rows.view:
             return False
         needed = np.abs(state.v) > state.penalty.rho - state.margin
         needed |= state.w != 0.0
@@ -383,7 +383,7 @@ class ColumnNewton(ABC):
             state.v = problem.rows.combine(state.alpha, problem.y)
             if isinstance(problem, SparseProblem):
                 # The certificate of this point has no need to compute them again.
-                problem.rows.remember_combination(state.alpha, state.v)
+                problem.rows.remember_combination(state.alpha, state.v, problem.y)
         state.margin = np.nan
         state.leave_slopes()
         state.passes += 1.0
