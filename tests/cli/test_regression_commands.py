@@ -98,3 +98,29 @@ def test_what_does_not_go_together_is_said(file, capsys, words, message):
     main(["train", "--task", "regression", "data.svm", "m", "-q"])
     assert main(words) == 2
     assert message in capsys.readouterr().err
+
+
+def hints(capsys, command, labels, *words):
+    """Return what is said about the task to a file with these labels."""
+    with open("labels.csv", "w") as file:
+        file.write("y,a\n" + "".join(f"{label},{i % 7}\n" for i, label in enumerate(labels)))
+    main([command, "labels.csv", "m", "--label", "y", *words])
+    said = capsys.readouterr().err
+    return [line for line in said.splitlines() if "--task regression" in line]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("train", ()), ("tune", ("--Cs", "1", "--folds", "2"))]
+)
+def test_numbers_that_are_no_classes_name_the_task(file, capsys, command, words):
+    (said,) = hints(capsys, command, [7 * (i % 70) for i in range(210)], *words)
+    assert said.startswith("widemargin: the labels are 70 different numbers in 210 rows")
+    (said,) = hints(capsys, command, [0.5 * i for i in range(40)], *words)
+    assert "40 different numbers" in said
+
+
+@pytest.mark.parametrize("count", [2, 40, 60])
+def test_classes_get_no_hint_about_the_task(file, capsys, count):
+    assert hints(capsys, "train", [i % count for i in range(600)]) == []
+    assert hints(capsys, "train", [f"c{i % 70}" for i in range(210)]) == []
+    assert hints(capsys, "train", [i % 70 for i in range(210)], "-q") == []

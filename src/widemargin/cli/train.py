@@ -23,6 +23,7 @@ from widemargin.cli.training import (
     add_run_options,
     check_problem,
     fit_and_write,
+    note_targets,
     penalty_rows,
     read_training_data,
     settings_of,
@@ -72,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     output = Output(options)
     check_problem(options)
     data, path = read_training_data(options)
+    note_targets(output, data.y)
     estimator = _estimator(options, data)
     checkpoints = _checkpoints(options, data, path)
     estimator._checkpoints = checkpoints

@@ -120,6 +120,28 @@ def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
     return data, path
 
 
+_MANY_NUMBERS, _ROWS_OF_A_CLASS = 50, 10
+"""More different numbers than this, with fewer rows each on average, are targets to predict rather
+than classes: digits, characters and species have more rows each, or names."""
+
+
+def note_targets(output: Output, y: Any) -> None:
+    """Say that there is another task, if the labels look like numbers to predict."""
+    import numpy as np
+
+    y = np.asarray(y)
+    if y.dtype.kind not in "iuf":
+        return
+    different = np.unique(y).size
+    classes = y.dtype.kind != "f" or bool((y == np.floor(y)).all())
+    if classes and not max(_MANY_NUMBERS, y.size / _ROWS_OF_A_CLASS) < different:
+        return
+    output.note(
+        f"the labels are {different:,} different numbers in {y.size:,} rows, each of which is "
+        "taken for a class; --task regression predicts numbers"
+    )
+
+
 def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
     """Return the arguments that the estimators with and without a search share."""
     import numpy as np

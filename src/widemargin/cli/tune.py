@@ -33,6 +33,7 @@ from widemargin.cli.training import (
     add_run_options,
     check_problem,
     fit_and_write,
+    note_targets,
     penalty_rows,
     read_training_data,
     settings_of,
@@ -106,6 +107,7 @@ def run(options: argparse.Namespace) -> int:
     check_problem(options)
     _check_search(options)
     data, path = read_training_data(options)
+    note_targets(output, data.y)
     with naming(options.data):
         _check_folds(options.folds, data)
     estimator = _estimator(options, data)
