@@ -60,6 +60,9 @@ REASONS: dict[str, dict[str, str]] = {
     "cli/main.py": dict.fromkeys(
         ("OK", "NOT_REACHED", "BAD_INPUT", "INTERNAL", "INTERRUPTED"), "an exit code"
     ),
+    "cli/training.py": dict.fromkeys(
+        ("_MANY_NUMBERS", "_ROWS_OF_A_CLASS"), "when a hint is given; it changes nothing"
+    ),
     "cli/tune.py": {"_BAR": "characters of a bar"},
     "data/csv_tables.py": {
         "_ROWS_AT_ONCE": "a buffer",

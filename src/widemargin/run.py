@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.data.quick_init import quick_init
 from widemargin.given_way import Left, Paused
 from widemargin.interrupt import Interrupt
 from widemargin.linalg.blas import one_blas_thread
@@ -36,6 +37,7 @@ class _Stop(Exception):  # noqa: N818 - a signal between run and its checkpoints
         self.status = status
 
 
+@quick_init
 @dataclass(frozen=True)
 class _Limits:
     """What a run may spend."""
@@ -62,12 +64,12 @@ class _Run:
         self.keep = keep
         self.began = self.last_told = time.perf_counter()
         self.deadline = np.inf if limits.seconds is None else self.began + limits.seconds
-        self.watched = problem.watched(self.checkpoint)
+        self.watched: Any = problem.watched(self.checkpoint)
         # Where a pass over the data takes long, none is begun when the time is up, and certificates
         # are watched too; their work is not the method's.
         rows = getattr(problem, "rows", None)
         self.elsewhere = rows is not None and bool(rows.elsewhere)
-        self.judge = problem.watched(self.checkpoint) if self.elsewhere else problem
+        self.judge: Any = problem.watched(self.checkpoint) if self.elsewhere else problem
         self.best, self.trace = BestPoint(), list[Record]()
         self.iteration = self.last_check = 0
         self.check_seconds = self.passes_before = self.work_before = 0.0
@@ -361,7 +363,10 @@ def run(
         status = this.finish(this.loop(warm, judge_start), warm)
     point = this.best.point
     assert point is not None
-    this.state = this.paused = None  # their memory is free, whoever still refers to the run
+    work = this.watched.meter.nanoseconds
+    # Their memory is free, whoever still refers to the run. The watched problem refers to the run,
+    # and would keep the data until the next look for cycles.
+    this.state = this.paused = this.watched = this.judge = None
     return Solution(
         point.w,
         point.b,
@@ -374,5 +379,5 @@ def run(
         choice.explanation,
         tuple(this.trace),
         this.finite,
-        this.watched.meter.nanoseconds,
+        work,
     )

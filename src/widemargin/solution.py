@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from widemargin.data.quick_init import quick_init
 from widemargin.problems.certificate import (
     Certificate,
     Duals,
@@ -44,6 +45,7 @@ _ADVICE = {
 }
 
 
+@quick_init
 @dataclass(frozen=True)
 class Record:
     """What one check saw; callbacks receive it, the trace keeps it.
@@ -84,6 +86,7 @@ class Record:
     seconds: float
 
 
+@quick_init
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Weights, intercept, dual variables, and the proof of their quality.

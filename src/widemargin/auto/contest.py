@@ -28,6 +28,7 @@ from widemargin.auto.prediction import (
     while_sorting,
     work_ahead,
 )
+from widemargin.data.quick_init import quick_init
 
 _LOAN = 2.0
 """What a second-order method may spend, in multiples of its price, before it must be ahead."""
@@ -36,6 +37,7 @@ _MOST_LEGS = 12
 """Each loan is at least twice the one before: so many are never reached in practice."""
 
 
+@quick_init
 @dataclass(frozen=True)
 class Offer:
     """A second-order method and its predicted price.

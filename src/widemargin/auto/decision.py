@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from widemargin.auto.experience import Experience, Known, known_from
 from widemargin.auto.prediction import raised
 from widemargin.auto.registry import method_named, not_in_memory
+from widemargin.data.quick_init import quick_init
 from widemargin.methods.base import Method, Progress, Settings
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.certificate import Point
 from widemargin.problems.problem import OnKernel
 
 
+@quick_init
 @dataclass(frozen=True)
 class Decision:
     """The method to run next, and why.

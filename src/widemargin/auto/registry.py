@@ -297,6 +297,7 @@ def choice_with(solver: str, kind: type[Problem], options: dict[str, Any]) -> Ch
     return Named(method_named(solver, kind, **arguments))
 
 
+@cache
 def _key(kind: type[Any]) -> str:
     """Return the name of a kind in the tables: that of the file which defines it."""
     return kind.__module__.rpartition(".")[2]

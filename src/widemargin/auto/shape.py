@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from widemargin.auto.experience import Known
+from widemargin.data.quick_init import quick_init
 from widemargin.data.work import Size
 from widemargin.linalg.spectrum import Spectrum
 from widemargin.problems.binary import BinaryProblem
 
 
+@quick_init
 @dataclass(frozen=True)
 class BinaryShape:
     """A binary problem as the policy sees it.

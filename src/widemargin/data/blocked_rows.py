@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data.blas_gram import add_gram_by_blas
 from widemargin.data.block_work import Threads, added
 from widemargin.data.blocks import Blocks
+from widemargin.data.cached import cached_property
 from widemargin.data.rows import COMPENSATED, Rows, no_checkpoint
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core

@@ -6,7 +6,6 @@ Copied as rows of their own, or viewed in a copy of all rows that is stored colu
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.along import Along
+from widemargin.data.cached import cached_property
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +12,11 @@ from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
 from widemargin.data.blas_gram import add_gram_by_blas
+from widemargin.data.cached import cached_property
 from widemargin.data.known_products import KnownProducts
 from widemargin.data.layout import as_rows_array as as_rows_array
 from widemargin.data.over_examples import OverExamples
+from widemargin.data.quick_init import quick_init
 from widemargin.data.work import Meter, Size
 from widemargin.instruction_sets import core
 
@@ -33,6 +34,7 @@ def no_checkpoint() -> None:
     """Never interrupt."""
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class Rows(KnownProducts, OverExamples):
     """The examples as rows, read in place.
@@ -128,7 +130,7 @@ class Rows(KnownProducts, OverExamples):
             return bool(np.isfinite(self.norms).all())
         return bool(np.isfinite(self.mean_squared_norm))
 
-    @property
+    @cached_property
     def count(self) -> int:
         """Number of examples n."""
         return self.view.count
@@ -143,7 +145,7 @@ class Rows(KnownProducts, OverExamples):
         """Number of features d, without the constant one."""
         return self.view.width
 
-    @property
+    @cached_property
     def weights(self) -> int:
         """Length of a weight vector: d, plus one with a constant feature."""
         return self.view.weights

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.centring import with_intercept
 from widemargin.data.dense_copy import dense_if_cheaper
+from widemargin.data.quick_init import quick_init
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import check_costs, check_sample_weight, equal
 from widemargin.data.validation import validate_rows
@@ -19,6 +20,7 @@ from widemargin.instruction_sets import core
 Vector = NDArray[np.float64]
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class TargetSet:
     """Examples with numbers to predict, and costs.

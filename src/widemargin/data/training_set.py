@@ -21,6 +21,7 @@ from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.elsewhere import Elsewhere, Kept
 from widemargin.data.labels import encode_labels, places, plain
 from widemargin.data.memory_rows import rows_in_blocks
+from widemargin.data.quick_init import quick_init
 from widemargin.data.rows import Rows
 from widemargin.data.validation import validate_rows
 
@@ -30,6 +31,7 @@ _SMALLEST_COST, _LARGEST_COST = 1e-50, 1e50
 """Beyond these, squares of weights and dual variables leave the range of floating point."""
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
     """Examples with their classes and costs.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.cached import cached_property
+from widemargin.data.quick_init import quick_init
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Meter:
         self.nanoseconds += nanoseconds
 
 
+@quick_init
 @dataclass(frozen=True)
 class Size:
     """Counts of a matrix: what the work on it depends on."""
@@ -30,12 +33,12 @@ class Size:
     weights: int
     values: int
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Stored values per row."""
         return self.values / max(1, self.rows)
 
-    @property
+    @cached_property
     def dense(self) -> bool:
         """Whether every value is stored, up to a constant feature."""
         return self.values >= self.rows * (self.weights - 1) > 0
@@ -85,9 +88,13 @@ class Size:
 
     def factor_step(self) -> float:
         """Price a Newton step in one call, with a matrix and its factor."""
+        return self._factor_step
+
+    @cached_property
+    def _factor_step(self) -> float:
         return MACHINE.sweep_call + self.product(3.0) + self.gram() + factor(self.weights)
 
-    @property
+    @cached_property
     def has_short_steps(self) -> bool:
         """Whether such a step is so short that calls one by one would cost more."""
         return self.weights <= MACHINE.small_weights and self.factor_step() <= MACHINE.small_step

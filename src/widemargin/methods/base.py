@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from widemargin.data.quick_init import quick_init
 from widemargin.problems.certificate import Point
 
 
+@quick_init
 @dataclass(frozen=True)
 class Settings:
     """What a method may know about the run it is part of."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
+from widemargin.data.quick_init import quick_init
 from widemargin.data.training_set import TrainingSet
 from widemargin.instruction_sets import core
 from widemargin.problems.linear import LinearProblem
@@ -18,6 +19,7 @@ from widemargin.problems.threaded import ThreadedLoss, threaded_corner
 Vector = NDArray[np.float64]
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class BinaryProblem(LinearProblem):
     """A loss over labelled, weighted rows: `y` holds the labels, −1 or +1."""

@@ -7,12 +7,12 @@ clipped to [l_j, u_j]: that k is the best weight for v. Without bounds it is ½v
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import DualSums

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.quick_init import quick_init
 from widemargin.problems.rounding import UNIT, or_infinite
 
 Weights: TypeAlias = NDArray[np.float64]
@@ -19,6 +20,7 @@ Duals: TypeAlias = Any
 """An array, or a sparse one where most dual variables are zero."""
 
 
+@quick_init
 @dataclass(frozen=True)
 class Certificate:
     """Bounds that the optimum lies between, rounding included.
@@ -127,6 +129,7 @@ def percentage(share: float) -> str:
     return "100" if share >= 0.995 else f"{100.0 * share:.2g}"
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class Point:
     """Weights, intercept and dual variables: what a certificate is computed from.

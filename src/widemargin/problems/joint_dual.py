@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.instruction_sets import core
 from widemargin.problems.rounding import growth
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.data.gram import Gram
 from widemargin.data.training_set import TrainingSet
 from widemargin.linalg.power_iteration import largest_eigenvalue

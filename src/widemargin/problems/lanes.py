@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.lane_bounds import (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.problems.losses import DualSums, Loss, LossSums
 from widemargin.problems.rounding import (
     UNDERFLOW,

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
+from widemargin.data.quick_init import quick_init
 from widemargin.data.rows import Rows
 from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Certificate, Point
@@ -48,6 +49,7 @@ _SUMMED = 16.0 * UNIT
 """What a sum of dual variables may be off M by, relative to it, for no projection to be due."""
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class OneClassProblem(LinearProblem):
     """The half-space furthest from the origin that holds all but a share ν of weighted rows.

@@ -8,12 +8,13 @@ differences t_i − o are rounded, and the certificate allows for that.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
+from widemargin.data.quick_init import quick_init
 from widemargin.data.rows import Rows
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import equal
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 
 
+@quick_init
 @dataclass(frozen=True, eq=False)
 class RegressionProblem(LinearProblem):
     """A tube around the targets of weighted rows; every sign `y` is one.

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.quick_init import quick_init
+
 Vector = NDArray[np.float64]
 
 UNIT = 2.0**-53
@@ -54,6 +56,7 @@ def of_examples(count: int) -> float:
     return growth(count / _CHAINS + 64.0)
 
 
+@quick_init
 @dataclass(frozen=True)
 class Magnitudes:
     """Magnitudes of the data, from above.
@@ -87,6 +90,7 @@ def half_square_error(squared: float, terms: float, off: float = 0.0) -> float:
     return growth(terms + 4.0) * squared + (own + off) * off * _SAFE + terms * UNDERFLOW
 
 
+@quick_init
 @dataclass(frozen=True)
 class ScoreError:
     """How far a score plus intercept can be from what was computed: relative·‖x_i‖ + fixed."""

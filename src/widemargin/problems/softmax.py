@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.instruction_sets import core
 from widemargin.linalg.cholesky import cholesky
 from widemargin.problems.certificate import Point

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.margins import Bound

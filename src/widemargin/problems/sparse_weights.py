@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data.cached import cached_property
 from widemargin.data.columns import LastColumns, column_squares
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point

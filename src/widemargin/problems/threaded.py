@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.data.block_work import CHUNK, Threads, Tree
+from widemargin.data.cached import cached_property
 from widemargin.instruction_sets import core
 from widemargin.problems.losses import CompiledLoss, DualSums, Line, Loss, LossSums
 from widemargin.problems.rounding import UNIT

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.quick_init import quick_init
 from widemargin.instruction_sets import core
 from widemargin.problems.losses import DualSums, Line, Loss, LossSums
 
@@ -16,6 +17,7 @@ SQUARED = {"epsilon_insensitive": False, "squared_epsilon_insensitive": True}
 """The names, and whether the loss is squared."""
 
 
+@quick_init
 @dataclass(frozen=True)
 class TubeLoss(Loss):
     """ℓ_i(s) = max(0, |t_i − s| − ε), or its square, of a score s; it knows the targets.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from widemargin.data.cached import cached_property
 from widemargin.estimators.certified import CertifiedClassifier
 from widemargin.estimators.sequences import SequenceClassifier
 from widemargin.estimators.structured_svc import StructuredSVC

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from widemargin.data.cached import cached_property
 from widemargin.data.centring import given_intercepts, own_intercepts
 from widemargin.data.labels import plain
 from widemargin.data.rows import Rows

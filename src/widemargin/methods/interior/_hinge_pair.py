@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.data.work import Meter, Size
 from widemargin.problems.certificate import Point
 from widemargin.problems.regression import RegressionProblem
