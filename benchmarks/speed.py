@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.speed --data a9a,w8a --losses hinge --C 0.1,1 --targets 1e-3,1e-6``
 
-Seconds are CPU seconds of the process that fits; only the limits are of the clock.
+Seconds are CPU seconds of the process that fits, and so are the limits.
 """
 
 from __future__ import annotations

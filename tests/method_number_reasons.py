@@ -161,12 +161,14 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_WIDER": "a factor on an interval",
         "_LAST_DIGITS": "unit roundoffs",
     },
-    "methods/newton/newton.py": {
+    "methods/newton/_full_costs.py": {
+        "RAISE": "a factor of the costs between stages",
         "_LOST_STEPS": "steps before which no rate is known",
         "_LOST_GAP": "a relative gap that proves nothing",
         "_LOST_RATE": "a rate slower than that of steps that get ahead",
+    },
+    "methods/newton/newton.py": {
         "_SORTED": "a share of the objective below which most examples are put right",
-        "_RAISE": "a factor of the costs between stages",
         "_RAISE_GAP": "an accuracy of the stages before the last",
         "_ACCURACY": "a share of the gap asked for",
     },

@@ -325,3 +325,27 @@ def test_intervals_are_not_narrowed_while_the_gap_is_in_the_weights() -> None:
     assert swept.certificate.relative_gap > 0.01
     steps = choice_of("proximal_newton", BinaryProblem)
     assert run(problem, steps, tol=1e-6, warm=swept.point, max_iter=40).status is Status.CONVERGED
+
+
+@pytest.mark.parametrize(
+    ("steps", "lowered"),
+    [
+        # Mushrooms at C = 100: the objective and the relative gap that each step left.
+        ([(991.5, 1.02), (93.87, 1.27), (8.18, 4.67), (7.80, 0.69), (7.68, 1.12)], False),
+        ([(991.5, 1.02), (600.0, 1.27), (300.0, 4.67)], True),
+        ([(9.3, 1.02), (9.2, 0.89), (9.1, 0.95)], False),
+    ],
+)
+def test_steps_that_lower_the_objective_by_far_are_ahead(
+    steps: list[tuple[float, float]], lowered: bool
+) -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(600, 30))
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    loss = LOSSES["squared_hinge"]
+    problem = BinaryProblem(Rows.of(X), y, np.full(600, 1000.0), loss, False)
+    method, state = Newton(), Newton().start(problem, None, Settings(tol=1e-4, seed=0))
+    for state.primal, gap in steps:
+        assert state.share == 1.0
+        method._judge(state, problem.loss.clip(y, problem.cost), None, gap * state.primal)
+    assert (state.share < 1.0) == lowered

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings, State
 from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
+from widemargin.methods.newton._full_costs import RAISE, FullCosts
 from widemargin.methods.newton._line_search import line_search, worthwhile_multiple
 from widemargin.methods.newton._opening import enough_sweeps, sweeps_lead_near
 from widemargin.methods.newton._samples import (
@@ -53,17 +54,13 @@ _WHOLE: list[NDArray[np.int64] | None] = [None]
 _ACCURACY = 0.02
 """Share of the gap asked for that may come from a direction's own error."""
 
-_LOST_STEPS, _LOST_GAP, _LOST_RATE = 3, 0.9, 0.6
-"""From so many steps on, a relative gap above this that the last step has not cut to that share
-means that steps lead nowhere: those that do cut it faster and faster."""
-
 _SORTED = 1.0 / 32.0
 """Share of the objective at zero below which nearly all examples can be put right. Only then do
 lowered costs pay: on 68 problems in which steps led nowhere they made fits 1.5 times as fast below
 it, and 0.8 times above."""
 
-_RAISE, _RAISE_GAP = 10.0, 0.1
-"""Lowered costs are raised by this factor when the relative gap at them is below that."""
+_RAISE_GAP = 0.1
+"""Lowered costs are raised when the relative gap at them is below this."""
 
 
 @dataclass(eq=False)
@@ -88,7 +85,7 @@ class NewtonState(State):
     """Of the costs that the steps are made at."""
     rest: QuasiNewtonState | None = None
     """The steps that follow the first factor of a matrix that is dear."""
-    steps_on_all: int = 0
+    full: FullCosts = field(default_factory=FullCosts)
     may_lower: bool = False
 
     @property
@@ -210,7 +207,7 @@ class Newton:
             if problem is state.whole:
                 state.finished = True
             elif state.on_all:
-                self._set_costs(state, _RAISE * state.share)
+                self._set_costs(state, RAISE * state.share)
             else:
                 self._enter_stage(state)
             return
@@ -284,9 +281,8 @@ class Newton:
         before, state.expected_gap = state.expected_gap, problem.relative(abs(gap), state.primal)
         state.system.led(before, state.expected_gap)
         if problem is whole:
-            state.steps_on_all += 1
-            lost = state.expected_gap > max(_LOST_GAP, _LOST_RATE * before)
-            if lost and state.may_lower and state.steps_on_all >= _LOST_STEPS:
+            lost = state.full.lost(state.primal, before, state.expected_gap)
+            if lost and state.may_lower:
                 nothing = np.zeros(whole.rows.count)
                 at_zero = whole.loss.total(whole.y, whole.cost, nothing, 0.0)
                 if state.primal <= _SORTED * at_zero:
@@ -298,14 +294,14 @@ class Newton:
         primal = whole.primal(state.w, state.b, state.scores)
         state.expected_gap = whole.relative(abs(primal - whole.dual(alpha, image)), primal)
         if solved:
-            self._set_costs(state, _RAISE * state.share)
+            self._set_costs(state, RAISE * state.share)
 
     def _lower_costs(self, state: NewtonState) -> None:
         """Begin again at costs that let an example hardly move its own margin."""
         problem, state.may_lower = state.whole, False
         mean = float(problem.cost.mean()) * problem.rows.mean_squared_norm
         share = 1.0 / max(1.0, problem.loss.stiffness * mean)
-        if share < 1.0 / _RAISE:
+        if share < 1.0 / RAISE:
             state.w, state.b = np.zeros_like(state.w), 0.0
             state.scores = np.zeros(problem.rows.count)
             state.system = NewtonSystem()  # what it kept is far from the matrix at such costs
@@ -370,7 +366,7 @@ class Newton:
         else:
             report = problem.core.newton_steps(*point, most, state.settings.tol)
             problem.meter.add(report.steps * small_step_work(problem))
-            state.steps_on_all += report.steps - 1
+            state.full.steps += report.steps - 1
         state.w, state.b, state.scores = w, report.b, scores
         state.active = report.active
         state.passes += report.steps * 3 * problem.rows.count / state.whole.rows.count
@@ -387,7 +383,7 @@ class Newton:
         elif problem is state.whole:
             state.finished = True
         else:
-            self._set_costs(state, _RAISE * state.share)
+            self._set_costs(state, RAISE * state.share)
         return int(report.steps)
 
     def _enter_stage(self, state: NewtonState) -> None:
