@@ -81,6 +81,12 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "data/block_file.py": {"VERSION": "of a format"},
     "data/chunks.py": dict.fromkeys(("TEXT_BYTES", "CHUNK_BYTES", "PART_BYTES"), "a buffer"),
+    "data/parquet_tables.py": {"STRING_BYTES": "a count of bytes"},
+    "data/parquet_parts.py": {
+        "BUFFER": "a buffer",
+        "PAGE": "of a format, as its writers' defaults",
+        "SHARE": "a count of buffers",
+    },
     "data/disk_data.py": dict.fromkeys(
         ("VECTORS", "WAITING", "GROUPS", "LARGEST_MATRIX", "_UNITS"), "counts of bytes"
     ),

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "rows/prefetch.hpp"
@@ -14,20 +14,24 @@ namespace widemargin {
 template <class T>
 constexpr std::int64_t square_side = 32 / static_cast<std::int64_t>(sizeof(T));
 
-#if defined(__GNUC__)
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define WIDEMARGIN_SHUFFLES
+#endif
+#endif
+
+#if defined(WIDEMARGIN_SHUFFLES)
 template <class T>
 struct LineOf;
 template <>
 struct LineOf<float> {
   typedef float Values __attribute__((vector_size(32)));
   typedef float Unaligned __attribute__((vector_size(32), aligned(4)));
-  typedef std::int32_t Places __attribute__((vector_size(32)));
 };
 template <>
 struct LineOf<double> {
   typedef double Values __attribute__((vector_size(32)));
   typedef double Unaligned __attribute__((vector_size(32), aligned(8)));
-  typedef std::int64_t Places __attribute__((vector_size(32)));
 };
 
 template <class T>
@@ -43,19 +47,16 @@ bool is_zero(const Values& sum) {
 }
 
 // Swaps the upper right quarter with the lower left one, in squares of twice the side.
-template <class T, int Side>
-WIDEMARGIN_INLINE void swap_quarters(Line<T> (&lines)[square_side<T>]) {
-  constexpr int side = static_cast<int>(square_side<T>);
-  typename LineOf<T>::Places upper, lower;
-  for (int k = 0; k < side; ++k) {
-    upper[k] = (k & Side) ? side + k - Side : k;
-    lower[k] = (k & Side) ? side + k : k + Side;
-  }
+template <class T, int Side, int... Places>
+WIDEMARGIN_INLINE void swap_quarters(Line<T> (&lines)[square_side<T>],
+                                     std::integer_sequence<int, Places...>) {
+  constexpr int side = sizeof...(Places);
   for (int i = 0; i < side; ++i) {
     if (i & Side) continue;
     const auto a = lines[i], b = lines[i + Side];
-    lines[i] = __builtin_shuffle(a, b, upper);
-    lines[i + Side] = __builtin_shuffle(a, b, lower);
+    lines[i] = __builtin_shufflevector(a, b, ((Places & Side) ? side + Places - Side : Places)...);
+    lines[i + Side] =
+        __builtin_shufflevector(a, b, ((Places & Side) ? side + Places : Places + Side)...);
   }
 }
 
@@ -72,9 +73,10 @@ WIDEMARGIN_INLINE void transpose_square(const T* const* columns, std::int64_t at
   Line<T> zeros = lines[0] * T{0};
   for (std::int64_t j = 1; j < side; ++j) zeros += lines[j] * T{0};
   sum += zeros;
-  if constexpr (side == 8) swap_quarters<T, 4>(lines);
-  swap_quarters<T, 2>(lines);
-  swap_quarters<T, 1>(lines);
+  constexpr auto places = std::make_integer_sequence<int, static_cast<int>(side)>{};
+  if constexpr (side == 8) swap_quarters<T, 4>(lines, places);
+  swap_quarters<T, 2>(lines, places);
+  swap_quarters<T, 1>(lines, places);
   for (std::int64_t k = 0; k < side; ++k) {
     *reinterpret_cast<Unaligned*>(to + k * stride) = lines[k];
   }

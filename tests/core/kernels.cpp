@@ -1,11 +1,14 @@
 // Kernels over rows against plain loops, and functions against the standard library's.
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "kernels/checksum.hpp"
 #include "kernels/class_products.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/gram.hpp"
 #include "kernels/products.hpp"
+#include "kernels/transpose.hpp"
 #include "matrices.hpp"
 
 namespace wm = widemargin;
@@ -186,6 +189,57 @@ double relative(double found, double expected) {
 }
 
 }  // namespace
+
+// Widths and counts with and without whole squares, and beginnings that are not aligned.
+template <class T>
+void check_transpose() {
+  for (const std::int64_t width : {1, 7, 16, 37, 64}) {
+    for (const std::int64_t count : {1, 15, 16, 35, 300}) {
+      std::vector<std::vector<T>> columns(place(width), std::vector<T>(place(count + 3)));
+      std::vector<const T*> starts;
+      for (std::int64_t j = 0; j < width; ++j) {
+        for (std::int64_t i = 0; i < count + 3; ++i) {
+          columns[place(j)][place(i)] = static_cast<T>(1000 * j + i);
+        }
+        starts.push_back(columns[place(j)].data());
+      }
+      std::vector<T> rows(place(width * count));
+      CHECK(wm::transpose(starts, 3, count, rows.data()));
+      bool same = true;
+      for (std::int64_t i = 0; i < count; ++i) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          same = same && rows[place(i * width + j)] == static_cast<T>(1000 * j + i + 3);
+        }
+      }
+      CHECK(same);
+      for (const T bad :
+           {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()}) {
+        T& entry = columns[place(width / 2)][place(3 + count / 2)];
+        const T good = std::exchange(entry, bad);
+        CHECK(!wm::transpose(starts, 3, count, rows.data()));
+        entry = good;
+      }
+    }
+  }
+}
+
+TEST(columns_to_rows) {
+  check_transpose<float>();
+  check_transpose<double>();
+}
+
+// Unaligned words too, and a rest of fewer than eight.
+TEST(checksums) {
+  std::vector<std::uint8_t> bytes(103);
+  for (std::size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<std::uint8_t>(37 * k);
+  const auto whole = wm::checksum(bytes.data() + 1, 101, 5);
+  CHECK(whole == 0x1c92143eb32e28b4ull);
+  for (std::size_t k = 1; k < 102; ++k) {
+    bytes[k] ^= 1;
+    CHECK(wm::checksum(bytes.data() + 1, 101, 5) != whole);
+    bytes[k] ^= 1;
+  }
+}
 
 TEST(products_with_vectors) {
   const auto visit = [](const auto& rows, const auto& plain) { check_products(rows, plain); };

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from widemargin import DiskData
 from widemargin.data.errors import DataFormatError
-from widemargin.data.parquet_tables import iter_parquet
+from widemargin.data.parquet_parts import iter_parquet
 from widemargin.data.tables import TableColumns
 from widemargin.instruction_sets import core
 
@@ -105,17 +109,55 @@ def test_row_groups_and_batches_are_the_same_rows(tmp_path: Path) -> None:
     )
     table["half"] = np.round(random.standard_normal(40_000).astype(np.float32), 2)
     table["label"] = random.integers(0, 2, 40_000)
-    path = tmp_path / "a.parquet"
-    parquet.write_table(arrow.table(table), path, row_group_size=35_000)
+    path, write = tmp_path / "a.parquet", partial(parquet.write_table, use_dictionary=False)
     wanted = np.column_stack([values for name, values in table.items() if name != "label"])
-    for group_bytes, count in ((0, 6), (2**20, 6), (2**30, 3)):
+    for length, group_bytes, count in (
+        (35_000, 2**21, 5),
+        (35_000, 2**30, 3),
+        (1000, 2**30, 5),
+        (12_000, 2**30, 4),
+    ):
+        write(arrow.table(table), path, row_group_size=length)
         parts = [part for _, part in iter_parquet(path, TableColumns("label"), 2**21, group_bytes)]
         assert len(parts) == count
         np.testing.assert_array_equal(np.concatenate([part.X for part in parts]), wanted)
         found = np.concatenate([np.asarray(part.y) for part in parts])
         np.testing.assert_array_equal(found, table["label"])
-    table["f3"][777] = np.inf
-    parquet.write_table(arrow.table(table), path, row_group_size=35_000)
-    for group_bytes in (0, 2**30):
-        with pytest.raises(DataFormatError, match="column 'f3': inf is not finite"):
+    table["f3"][36_777] = np.inf
+    for length, group_bytes in ((35_000, 2**21), (35_000, 2**30), (1000, 2**30)):
+        write(arrow.table(table), path, row_group_size=length)
+        with pytest.raises(DataFormatError, match="row 36778, column 'f3': inf is not finite"):
             list(iter_parquet(path, TableColumns("label"), 2**21, group_bytes))
+
+
+def test_a_large_row_group_is_not_read_at_once(tmp_path: Path) -> None:
+    """Its size does not count, in the file or as columns; what of it has to be kept is told."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    random = np.random.default_rng(3)
+    table = arrow.table({f"f{j}": random.standard_normal(800_000) for j in range(10)})
+    path = tmp_path / "large.parquet"
+    parquet.write_table(table, path, row_group_size=800_000, use_dictionary=False)
+    size = table.nbytes
+    del table
+    program = f"""
+import pyarrow
+from widemargin.data.parquet_parts import iter_parquet
+from widemargin.data.tables import TableColumns
+
+rows = sum(len(p.X) for _, p in iter_parquet({str(path)!r}, TableColumns(), 2**22, 2**22))
+print(rows, pyarrow.default_memory_pool().max_memory())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    rows, most = map(int, done.stdout.split())
+    assert rows == 800_000
+    assert most < size / 2
+    # A dictionary of a million bytes and a page for each of 200 columns.
+    values = np.arange(2**17) % 2**16 + 0.5
+    wide = arrow.table({f"f{j}": values for j in range(200)})
+    parquet.write_table(wide, path, compression="none", dictionary_pagesize_limit=2**21)
+    with pytest.raises(MemoryError, match=r"large\.parquet: a row group of 200 MB takes about"):
+        DiskData(path, memory_limit="100MB", cache=tmp_path)
+    assert DiskData(path, memory_limit="3GB", cache=tmp_path).shape == (2**17, 199)

@@ -14,7 +14,7 @@ import numpy as np
 from widemargin.data.block_file import Chunk
 from widemargin.data.compression import compression_of
 from widemargin.data.errors import DataFormatError
-from widemargin.data.parquet_tables import iter_parquet
+from widemargin.data.parquet_parts import iter_parquet
 from widemargin.data.svmlight import load_svmlight
 from widemargin.data.tables import TableColumns
 
@@ -25,7 +25,7 @@ CHUNK_BYTES = 2**25
 """Of an array taken at once."""
 
 PART_BYTES = 2**24
-"""Of a batch of columns decoded at once, where row groups are too large."""
+"""Of a batch of columns decoded at once, where row groups are too small or too large."""
 
 
 @dataclass(frozen=True)

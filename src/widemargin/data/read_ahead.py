@@ -17,3 +17,4 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := following.result()) is not end:
             following = pool.submit(next, items, end)
             yield item
+            del item  # not kept while the next one is waited for
