@@ -16,7 +16,9 @@ from widemargin.auto.registry import Named, choice_of, method_named
 from widemargin.data.rows import Rows
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
-from widemargin.methods.newton.newton import Newton
+from widemargin.methods.coordinate.dual_cd import DualCD
+from widemargin.methods.newton._opening import sweeps_go_on
+from widemargin.methods.newton.newton import Newton, NewtonState
 from widemargin.methods.newton.proximal_newton import ProximalNewton
 from widemargin.methods.newton.row_space import RowSpace
 from widemargin.problems.binary import BinaryProblem
@@ -55,6 +57,42 @@ def test_clean_labels_are_swept_over(loss: str) -> None:
     assert 2.0 <= state.passes <= 5.0
     assert state.problem is state.whole
     assert not state.stages
+
+
+def swept_out(costs: float, tol: float) -> NewtonState:
+    """Advance until the sweeps before the first step have ended, or claim the tolerance."""
+    problem = problem_of(0.0, "logistic").rescaled(costs)
+    state = Newton().start(problem, None, Settings(tol, 0))
+    while state.opening is not None and state.expected_gap > tol:
+        Newton().advance(state)
+    return state
+
+
+def gap_of(state: NewtonState) -> float:
+    return state.whole.certify(state.point)[1].relative_gap
+
+
+def test_sweeps_that_meet_the_tolerance_end_a_fit() -> None:
+    state = swept_out(0.3, 1e-2)
+    assert state.opening is not None
+    assert gap_of(state) <= 1e-2
+
+
+def test_a_claim_of_sweeps_that_was_not_true_is_followed_by_a_step() -> None:
+    state = swept_out(0.1, 3e-3)
+    assert state.expected_gap <= 3e-3 < gap_of(state)
+    Newton().advance(state)
+    assert state.opening is None
+    assert gap_of(state) <= 1e-4
+
+
+@pytest.mark.parametrize(("tol", "goes_on"), [(7e-3, True), (1e-9, False)])
+def test_sweeps_go_on_where_they_cost_less_than_a_step(tol: float, goes_on: bool) -> None:
+    """A sweep that has cut the gap to a seventh is likely to do so again."""
+    problem = problem_of(0.0, "squared_hinge")
+    opening = DualCD().start(problem, None, Settings(tol, 0))
+    opening.passes, opening.expected_gap = 3.0, 8e-3
+    assert sweeps_go_on(problem, opening, 6e-2) == goes_on
 
 
 @pytest.mark.parametrize("loss", SMOOTH)

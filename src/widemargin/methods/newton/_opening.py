@@ -6,7 +6,7 @@ import numpy as np
 
 from widemargin.auto.machine import MACHINE
 from widemargin.methods.base import Settings
-from widemargin.methods.coordinate.dual_cd import DualCD
+from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
 from widemargin.methods.newton._samples import has_samples, spread_sample
 from widemargin.methods.newton._system import matrix_is_dear
 from widemargin.problems.binary import BinaryProblem
@@ -40,7 +40,18 @@ def sweeps_lead_near(problem: BinaryProblem, settings: Settings) -> bool:
     )
 
 
-def enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
+def sweeps_go_on(problem: BinaryProblem, opening: DualCDState, before: float) -> bool:
+    """Whether another sweep comes before the first step.
+
+    The last one has brought the relative gap down from `before`.
+    """
+    gap, tol = opening.expected_gap, opening.settings.tol
+    if not _enough_sweeps(problem, opening.passes, gap):
+        return True
+    return _sweeps_end_sooner(problem, before, gap, tol)
+
+
+def _enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
     """Two, three or five, by what a Newton step costs and how many they are likely to save."""
     if problem.loss.curvature_level is None and gap > 0.04 and passes < 3.0:
         # Its matrix has to be formed at every step.
@@ -48,3 +59,16 @@ def enough_sweeps(problem: BinaryProblem, passes: float, gap: float) -> bool:
     if gap > 0.9 and passes < 5.0 and matrix_is_dear(problem):
         return False
     return passes >= 2.0
+
+
+def _sweeps_end_sooner(problem: BinaryProblem, before: float, gap: float, tol: float) -> bool:
+    """Whether sweeps are predicted to meet the tolerance at a lower price than one Newton step.
+
+    Those to come are taken to bring the gap down as the last one did, from `before` to `gap`.
+    """
+    if not tol < gap < before < np.inf:
+        return False
+    size, loss = problem.rows.size, problem.loss
+    sweeps = np.ceil(np.log(gap / tol) / np.log(before / gap))
+    price = MACHINE.sweep_call + size.sweep(loss.visit_cost)
+    return bool(sweeps * price < size.factor_step())

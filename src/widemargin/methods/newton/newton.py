@@ -31,11 +31,8 @@ from widemargin.methods.base import Settings, State
 from widemargin.methods.coordinate.dual_cd import DualCD, DualCDState
 from widemargin.methods.newton._full_costs import RAISE, FullCosts
 from widemargin.methods.newton._line_search import line_search, worthwhile_multiple
-from widemargin.methods.newton._opening import enough_sweeps, sweeps_lead_near
-from widemargin.methods.newton._samples import (
-    SAMPLE_ERROR,
-    growing_samples,
-)
+from widemargin.methods.newton._opening import sweeps_go_on, sweeps_lead_near
+from widemargin.methods.newton._samples import SAMPLE_ERROR, growing_samples
 from widemargin.methods.newton._secant_steps import QuasiNewtonState, begin, step
 from widemargin.methods.newton._system import (
     NewtonSystem,
@@ -48,7 +45,6 @@ from widemargin.problems.certificate import Point
 from widemargin.problems.losses import Line
 
 Vector = NDArray[np.float64]
-
 _WHOLE: list[NDArray[np.int64] | None] = [None]
 
 _ACCURACY = 0.02
@@ -156,8 +152,10 @@ class Newton:
     def advance(self, state: NewtonState) -> None:
         """Take one Newton step on the examples of the present stage, or sweep before the first."""
         if state.opening is not None:
-            self._sweep(state, state.opening)
-            return
+            if state.expected_gap > state.settings.tol:
+                self._sweep(state, state.opening)
+                return
+            self._end_opening(state, state.opening)  # the gap that it showed was not the true one
         if state.rest is None:
             self._short_steps(state)
             if state.made:
@@ -314,15 +312,21 @@ class Newton:
         state.primal = state.problem.primal(state.w, state.b, state.scores)
 
     def _sweep(self, state: NewtonState, opening: DualCDState) -> None:
-        """Sweep over all examples; after the last time, go on with steps from there."""
-        problem = state.whole
+        """Sweep over all examples; after the last time, steps go on from there."""
+        before = opening.expected_gap
         DualCD().advance(opening)
         state.passes, state.active = opening.passes, opening.active
-        if enough_sweeps(problem, opening.passes, opening.expected_gap):
-            state.w, state.b = opening.w, opening.point.b if problem.free_intercept else 0.0
-            state.alpha, state.opening = opening.alpha, None
-            problem.rows.forget_norms()
-            self._enter_stage(state)
+        if opening.expected_gap <= state.settings.tol:
+            state.expected_gap = opening.expected_gap
+        elif not sweeps_go_on(state.whole, opening, before):
+            self._end_opening(state, opening)
+
+    def _end_opening(self, state: NewtonState, opening: DualCDState) -> None:
+        """Take over where the sweeps have got to."""
+        state.w, state.b = opening.w, opening.point.b if state.whole.free_intercept else 0.0
+        state.alpha, state.opening, state.expected_gap = opening.alpha, None, np.inf
+        state.whole.rows.forget_norms()
+        self._enter_stage(state)
 
     def _short_steps(self, state: NewtonState) -> None:
         """Take steps in one compiled call each, until they are worth one in Python.
