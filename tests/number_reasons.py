@@ -36,6 +36,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_FARTHEST": "finite logarithms",
         "_SATURATED": "D below a tenth of P",
         "_PUT_RIGHT": "a share of the misplaced examples, between those of two kinds of fits",
+        "_MOST_OUTSIDE": "a share of the rows: the others are few",
         "_STANDING": "a share of the misplaced examples above which sweeps never won",
         "_TELLING": "sweeps that such a share needs",
     },

@@ -45,3 +45,47 @@ def test_what_a_prediction_missed_counts_for_the_plain_loss() -> None:
         assert (own > 1.1 * expected) == raised
         steady = leg("dual_cd", 2e8, 200, 1.0, 1e-4)
         assert RegressionPolicy()._to_go(found, steady) < 3.0 * others(found, steady)
+
+
+def slow(method: str, outside: float, work: float, steps: int = 12) -> Leg:
+    """Return what a method has done whose gap stays at one half, with rows outside of the tube."""
+    found = Leg(method, [work * (k + 1) / steps for k in range(steps)])
+    found.gaps, found.misplaced = [0.5] * steps, [outside] * steps
+    return found
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_few_rows_outside_of_the_tube_let_sweeps_go_on(loss: str) -> None:
+    """8715 x 24: sweeps gave way after four, and would have been the fastest by far."""
+    policy, found = RegressionPolicy(), shape(8_000, 24, loss, stiffness=400.0, tol=1e-6)
+    price = min(offer.price for offer in policy.offers(found))
+    for outside, share, stays in ((0.02, 0.9, True), (0.5, 0.9, False), (0.02, 1.1, False)):
+        decision = policy.next(found, [slow("dual_cd", outside, share * price)], "")
+        assert (decision is None) == stays
+
+
+def test_steps_that_end_before_they_prove_a_digit_are_followed_by_sweeps() -> None:
+    """79621 x 76: interior points took six times as long as sweeps would have."""
+    policy, found = RegressionPolicy(), shape(80_000, 76, "hinge", per_row=5.0, stiffness=130.0)
+    for gap, method in ((0.4, "dual_cd"), (0.01, "interior_point")):
+        ended = slow("proximal_newton", 0.01, 1e8)
+        ended.gaps, ended.finished = [gap] * 12, True
+        decision = policy.next(found, [ended], "")
+        assert decision is not None
+        assert decision.method == method
+
+
+def test_nothing_is_to_be_sorted_where_nearly_all_rows_are_outside() -> None:
+    """3813 x 1784: Newton's method took 5 steps, and sweeps were made for 1152 before it."""
+    found = shape(3_800, 1_800, "squared_hinge", per_row=127.0, stiffness=6500.0, tol=1e-3)
+    policy = RegressionPolicy()
+    assert policy.first(found, "").method == "dual_cd"
+    spent = 4.0 * policy.sweep(found)
+    for outside, hands_over in ((0.97, True), (0.6, False)):
+        leg = slow("dual_cd", outside, spent, 4)
+        leg.gaps = [0.9992] * 4
+        decision = policy.next(found, [leg], "")
+        assert (decision is not None) == hands_over
+        if decision is not None:
+            assert decision.method == "newton"
+    assert policy.least_price(found) <= min(o.price for o in policy.offers(found, leg))

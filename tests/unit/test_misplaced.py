@@ -1,9 +1,11 @@
-"""Examples on the wrong side, as L-BFGS counts them: labels have sides, targets have none."""
+"""Examples on the wrong side as L-BFGS counts them, and rows outside of the tube around targets."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from widemargin.auto.registry import method_named
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
@@ -34,3 +36,22 @@ def test_targets_have_none() -> None:
     state = QuasiNewton().start(problem, None, SETTINGS)
     QuasiNewton().advance(state)
     assert np.isnan(state.misplaced)
+
+
+@pytest.mark.parametrize("name", ["squared_epsilon_insensitive", "epsilon_insensitive"])
+@pytest.mark.parametrize("rows", [200, 3000])
+def test_sweeps_count_rows_outside_of_the_tube(name: str, rows: int) -> None:
+    many = np.random.default_rng(1).normal(size=(rows, 5))
+    noise = np.random.default_rng(2).normal(size=rows)
+    for scale, least, most in ((2.0, 0.85, 1.0), (0.01, 0.0, 0.1)):
+        data = TargetSet.of(many, many[:, 0] + scale * noise, C=10.0)
+        problem = RegressionProblem.of(data, name, 0.1)
+        solver = method_named("dual_cd", RegressionProblem)
+        state = solver.start(problem, None, SETTINGS)
+        for _ in range(30):
+            solver.advance(state)
+            if state.finished or state.expected_gap <= SETTINGS.tol:
+                break
+        slack = np.abs(problem.target - many @ state.point.w) > 0.1
+        assert state.misplaced == pytest.approx(slack.mean(), abs=0.05)
+        assert least <= state.misplaced <= most

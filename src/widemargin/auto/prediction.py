@@ -27,6 +27,10 @@ all of the 23 among them that any method solved within two seconds, another one 
 _TELLING = 8
 """Sweeps after which that is known."""
 
+_MOST_OUTSIDE = 0.9
+"""Share of the rows outside of the tube above which the squared loss is a parabola but for a few:
+Newton's method has nothing to sort."""
+
 _FARTHEST = 1e4
 """No rate that was seen over some work says anything about more than so many times as much."""
 
@@ -162,6 +166,25 @@ def while_sorting(expected: float, spent: float, misplaced: Sequence[float]) -> 
     first = misplaced[0] if misplaced else 0.0
     sorts = first > 0.0 and min(misplaced) <= _PUT_RIGHT * first
     return min(expected, 2.0 * spent) if sorts else expected
+
+
+def while_few_are_outside(forecast: float, spent: float, outside: Sequence[float]) -> float:
+    """Bound what sweeps are predicted to take where few rows lie outside of the tube.
+
+    The others are left out soon, and what is left is a small problem: its gap falls late, but fast.
+    No more counts than what was spent so far: sweeps go on until they have cost as much as a rival.
+    """
+    return min(forecast, spent) if few_are_outside(outside) else forecast
+
+
+def few_are_outside(outside: Sequence[float]) -> bool:
+    """Whether the rows outside of the tube are few, as the latest sweep has left them."""
+    return bool(outside) and outside[-1] <= _PUT_RIGHT
+
+
+def most_are_outside(outside: Sequence[float]) -> bool:
+    """Whether nearly all rows lie outside of the tube, as the latest sweep has left them."""
+    return bool(outside) and outside[-1] >= _MOST_OUTSIDE
 
 
 def over_dual(gap: float) -> float:

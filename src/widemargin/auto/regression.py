@@ -4,18 +4,28 @@ A tube is two hinges, or two squared ones, of which a row is outside of at most 
 steps and interior points cost per row what they do there, and so the prices are the same. Sweeps
 are more: between its two corners a tube is flat, and a row that goes from one to the other stops
 at zero on the way.
+
+How many rows lie outside of the tube says more than rates do. Where few do, sweeps leave the others
+out after a while and have next to nothing left to do, while second-order steps still look for the
+rows on the edge. Where nearly all do, the squared loss is a parabola but for a few rows.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
 
-from widemargin.auto import prices
+from widemargin.auto import cause, prices
 from widemargin.auto.binary import BinaryPolicy
 from widemargin.auto.contest import Offer
-from widemargin.auto.decision import Leg
+from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.prediction import sweeps_to_go
+from widemargin.auto.prediction import (
+    most_are_outside,
+    sweeps_to_go,
+    while_few_are_outside,
+)
 from widemargin.auto.shape import BinaryShape
 
 
@@ -36,7 +46,30 @@ class RegressionPolicy(BinaryPolicy):
         """Leave it to sweeps where the number of Newton's steps is anybody's guess."""
         return None if prices.sorting(shape) else super().begins(shape)
 
+    def offers(self, shape: BinaryShape, leg: Leg | None = None) -> Sequence[Offer]:
+        """Price the second-order methods; where most rows are outside, nothing is to be sorted."""
+        sorted_ = leg is not None and most_are_outside(leg.misplaced)
+        return super().offers(replace(shape, pieces=False) if sorted_ else shape, leg)
+
+    def least_price(self, shape: BinaryShape) -> float:
+        """Return the price of the cheapest method next to the solution, nothing to be sorted."""
+        return super().least_price(replace(shape, pieces=False))
+
+    def _after_stall(self, shape: BinaryShape, legs: Sequence[Leg]) -> Decision | None:
+        """Go on with sweeps where steps have ended before they proved a single digit.
+
+        It was not the last digits that ended them, but one set of rows on the edge after another.
+        """
+        swept = any(leg.method == self.sweeps for leg in legs)
+        if legs[-1].gaps[-1] > 0.1 and not swept:
+            return self.swept(cause.stalled(legs[-1].method))
+        return super()._after_stall(shape, legs)
+
     def _to_go(self, shape: BinaryShape, leg: Leg) -> float:
+        """Predict what sweeps still cost; few rows outside of the tube bound it."""
+        return while_few_are_outside(self._raised(shape, leg), leg.work, leg.misplaced)
+
+    def _raised(self, shape: BinaryShape, leg: Leg) -> float:
         """Predict what sweeps still cost, raised by what the prediction at half the work missed.
 
         Rates that fall slowly make every prediction a little too low: what is left then stays the

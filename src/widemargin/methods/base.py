@@ -36,7 +36,8 @@ class State(ABC):
     finished : bool
         Whether another step could not change the point.
     misplaced : float
-        Share of the examples that the last step found on the wrong side; NaN where it is not known.
+        Share of the examples that the last step found on the wrong side, or outside of the tube
+        around a target; NaN where it is not known.
     allowed : int
         Steps that the run still allows, at least one; set before each `advance`.
     made : int

@@ -169,8 +169,7 @@ class DualCD:
         # 2) sweep; the multiplier of Σ α_i y_i = 0 takes over what the penalty had to do
         visited, gap = self._sweeps(state), sweeps.gap
         state.active = sweeps.active
-        if problem.loss.sparse:
-            state.misplaced = sweeps.misplaced / max(1, state.count)
+        state.misplaced = self._misplaced(state)
         if sweeps.rho > 0.0:
             sweeps.b += sweeps.rho * sweeps.residual
             gap += sweeps.rho * sweeps.residual**2
@@ -196,6 +195,14 @@ class DualCD:
             sweeps.open()
             state.active = state.count
             self._mark(state)
+
+    @staticmethod
+    def _misplaced(state: DualCDState) -> float:
+        """Return the share of the examples on the wrong side, or outside of the tube."""
+        loss, count = state.problem.loss, max(1, state.count)
+        if not loss.of_margins:  # those on the edge, and those that were left out, are counted too
+            return float(np.count_nonzero(state.alpha)) / count
+        return state.sweeps.misplaced / count if loss.sparse else np.nan
 
     def _done_with_active(self, state: DualCDState) -> bool:
         """Whether all examples should have a say again: the gap over the active ones is small.
