@@ -21,7 +21,7 @@ namespace widemargin {
 // The calling thread works too, and waits for nobody who has not begun: a thread that is slow to
 // wake costs nothing. Threads look out for the next call before they go to sleep, as calls come
 // close together and a thread that sleeps may take as long to wake as a call: after a moment they
-// let others have the core, if any want it.
+// let others have the core, if any want it. So does the calling thread when it waits for the rest.
 class Pool {
  public:
   explicit Pool(int threads) : wanted_(threads - 1) {}
@@ -50,7 +50,8 @@ class Pool {
     work();
     open_ = false;
     // Those who came in while it was open are at their last task.
-    while (inside_ > 0) pause();
+    watch([this] { return inside_ > 0; });
+    for (int there = inside_; there > 0; there = inside_) inside_.wait(there);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
@@ -112,9 +113,11 @@ class Pool {
     }
   }
 
-  void watch(std::uint32_t seen) const {
+  // Looks on for a while, as long as the condition holds.
+  template <class Condition>
+  static void watch(const Condition& holds) {
     const auto began = std::chrono::steady_clock::now();
-    while (round_ == seen) {
+    while (holds()) {
       const auto waited = std::chrono::steady_clock::now() - began;
       if (waited >= watched_) return;
       if (waited < alert_) {
@@ -127,14 +130,14 @@ class Pool {
 
   void follow(std::uint32_t seen) {
     while (true) {
-      watch(seen);
+      watch([&] { return round_ == seen; });
       round_.wait(seen);
       seen = round_;
       if (over_) return;
       ++inside_;
       // Whoever closes the round after this waits until `inside_` has fallen again.
       if (open_) work();
-      --inside_;
+      if (--inside_ == 0) inside_.notify_all();
     }
   }
 

@@ -1,8 +1,13 @@
 // Teams of threads: every task once, and what follows in order.
 #include <atomic>
+#include <chrono>
+#include <ctime>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "check.hpp"
+#include "threads/pool.hpp"
 #include "threads/team.hpp"
 
 namespace wm = widemargin;
@@ -63,3 +68,47 @@ TEST(team_passes_on_what_a_task_throws_and_goes_on) {
     }
   }
 }
+
+TEST(pool_runs_each_task_once_and_passes_on_what_one_throws) {
+  wm::Pool pool(3);
+  for (int call = 0; call < 300; ++call) {
+    std::vector<std::atomic<int>> runs(17);
+    bool thrown = false;
+    try {
+      pool.run(17, [&](std::int64_t k) {
+        ++runs[static_cast<std::size_t>(k)];
+        if (call % 3 == 0 && k == 9) throw std::runtime_error("the tenth");
+      });
+    } catch (const std::runtime_error&) {
+      thrown = true;
+    }
+    CHECK(thrown == (call % 3 == 0));
+    for (const auto& times : runs) CHECK(thrown ? times <= 1 : times == 1);
+  }
+}
+
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+TEST(pool_sleeps_while_another_thread_finishes_a_long_task) {
+  const auto cpu_seconds = [] {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  wm::Pool pool(2);
+  const auto calling = std::this_thread::get_id();
+  std::atomic<bool> begun{false};
+  const double before = cpu_seconds();
+  pool.run(2, [&](std::int64_t) {
+    if (std::this_thread::get_id() != calling) {
+      begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds{300});
+      return;
+    }
+    for (int look = 0; look < 2000 && !begun; ++look) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+  });
+  CHECK(begun);
+  CHECK(cpu_seconds() - before < 0.02);
+}
+#endif
