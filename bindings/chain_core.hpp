@@ -1,15 +1,20 @@
 // Python's `ChainCore`. No mathematics here.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "multiclass_core.hpp"
+#include "ones_handle.hpp"
 #include "structures/chain_passes.hpp"
 #include "structures/gibbs_pass.hpp"
 #include "structures/gibbs_sweep.hpp"
+#include "structures/potentials_pass.hpp"
 
 namespace widemargin {
 
@@ -36,35 +41,24 @@ inline ChainRows chain_rows(const AnyRows& view) {
       view);
 }
 
+using FloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableFloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 // The data of a problem over chains, checked once, and the passes over them.
 class ChainCore {
  public:
   ChainCore(const RowsHandle& rows, IndexVector first, Labels label, Vector cost, Matrix mistake,
             bool boundaries)
-      : owners_(rows.owners),
-        rows_(chain_rows(rows.view)),
-        first_(std::move(first)),
-        label_(std::move(label)),
-        cost_(std::move(cost)),
-        mistake_(std::move(mistake)) {
-    const auto classes = static_cast<std::int64_t>(mistake_.shape(0));
-    const std::int64_t count = static_cast<std::int64_t>(cost_.shape(0));
-    if (classes < 1 || classes > std::numeric_limits<ShortLabel>::max()) {
-      throw std::invalid_argument("there must be between 1 and 65535 labels");
-    }
-    require_labels(label_, rows.count(), classes);
-    require_length(first_, count + 1, "first");
-    require_shape(mistake_, classes, padded_classes(classes), "mistake");
-    if (first_.data()[0] != 0 || first_.data()[count] != rows.count()) {
-      throw std::invalid_argument("sentences do not cover the rows");
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (first_.data()[i + 1] <= first_.data()[i]) {
-        throw std::invalid_argument("a sentence is empty");
-      }
-    }
-    data_ = {first_.data(),   count,   label_.data(),  cost_.data(),
-             mistake_.data(), classes, rows.weights(), boundaries};
+      : ChainCore(rows.owners, chain_rows(rows.view), std::move(first), std::move(label),
+                  std::move(cost), std::move(mistake)) {
+    open(rows.count(), rows.weights(), boundaries);
+  }
+  ChainCore(const OnesHandle& rows, IndexVector first, Labels label, Vector cost, Matrix mistake,
+            bool boundaries)
+      : ChainCore(rows.owners(),
+                  std::visit([](const auto& view) -> ChainRows { return view; }, rows.view()),
+                  std::move(first), std::move(label), std::move(cost), std::move(mistake)) {
+    open(rows.count(), rows.width(), boundaries);
   }
 
   const ChainData& data() const { return data_; }
@@ -116,17 +110,19 @@ class ChainCore {
     return total;
   }
 
-  void gibbs(Matrix weights, MutableMatrix combination, std::int64_t begin, std::int64_t end,
-             MutableVector excess, MutableVector magnitude, int threads) const {
+  // Without a combination, the losses alone.
+  void gibbs(Matrix weights, std::optional<MutableMatrix> combination, std::int64_t begin,
+             std::int64_t end, MutableVector excess, MutableVector magnitude, int threads) const {
     require_all(weights);
-    require_all(combination);
+    if (combination) require_all(*combination);
+    double* sums = combination ? combination->data() : nullptr;
     require_range(begin, end, data_.count);
     require_length(excess, data_.count, "excess");
     require_length(magnitude, data_.count, "magnitude");
     nb::gil_scoped_release release;
     visit([&](const auto& rows) {
-      gibbs_pass(rows, data_, weights.data(), begin, end, threads, combination.data(),
-                 excess.data(), magnitude.data());
+      gibbs_pass(rows, data_, weights.data(), begin, end, threads, sums, excess.data(),
+                 magnitude.data());
     });
   }
 
@@ -144,18 +140,19 @@ class ChainCore {
     });
   }
 
-  void potentials(Matrix nodes, Matrix edges, MutableMatrix combination, std::int64_t begin,
-                  std::int64_t end, MutableVector entropy, MutableVector magnitude) const {
+  void potentials(FloatMatrix nodes, FloatMatrix edges, MutableMatrix combination,
+                  std::int64_t begin, std::int64_t end, MutableVector entropy,
+                  MutableVector magnitude, int threads) const {
     require_all(combination);
-    require_shape(nodes, data_.first[data_.count], data_.stride(), "nodes");
-    require_shape(edges, data_.count, data_.lines() * data_.stride(), "edges");
+    require_shape(nodes, data_.first[data_.count], data_.classes, "nodes");
+    require_shape(edges, data_.count, data_.lines() * data_.classes, "edges");
     require_range(begin, end, data_.count);
     require_length(entropy, data_.count, "entropy");
     require_length(magnitude, data_.count, "magnitude");
     nb::gil_scoped_release release;
     visit([&](const auto& rows) {
-      potentials_pass(rows, data_, nodes.data(), edges.data(), begin, end, combination.data(),
-                      entropy.data(), magnitude.data());
+      potentials_pass(rows, data_, nodes.data(), edges.data(), begin, end, threads,
+                      combination.data(), entropy.data(), magnitude.data());
     });
   }
 
@@ -188,6 +185,37 @@ class ChainCore {
   }
 
  private:
+  ChainCore(std::vector<nb::object> owners, ChainRows rows, IndexVector first, Labels label,
+            Vector cost, Matrix mistake)
+      : owners_(std::move(owners)),
+        rows_(std::move(rows)),
+        first_(std::move(first)),
+        label_(std::move(label)),
+        cost_(std::move(cost)),
+        mistake_(std::move(mistake)) {}
+
+  // Checks what was given.
+  void open(std::int64_t rows, std::int64_t features, bool boundaries) {
+    const auto classes = static_cast<std::int64_t>(mistake_.shape(0));
+    const std::int64_t count = static_cast<std::int64_t>(cost_.shape(0));
+    if (classes < 1 || classes > std::numeric_limits<ShortLabel>::max()) {
+      throw std::invalid_argument("there must be between 1 and 65535 labels");
+    }
+    require_labels(label_, rows, classes);
+    require_length(first_, count + 1, "first");
+    require_shape(mistake_, classes, padded_classes(classes), "mistake");
+    if (first_.data()[0] != 0 || first_.data()[count] != rows) {
+      throw std::invalid_argument("sentences do not cover the rows");
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (first_.data()[i + 1] <= first_.data()[i]) {
+        throw std::invalid_argument("a sentence is empty");
+      }
+    }
+    data_ = {first_.data(),   count,   label_.data(), cost_.data(),
+             mistake_.data(), classes, features,      boundaries};
+  }
+
   std::vector<nb::object> owners_;  // of what the rows view
   ChainRows rows_;
   IndexVector first_;

@@ -14,6 +14,7 @@ void register_threaded_vectors(nb::module_& m);
 void register_factors(nb::module_& m);
 void register_gradients(nb::module_& m);
 void register_structures(nb::module_& m);
+void register_names(nb::module_& m);
 void register_tables(nb::module_& m);
 void register_columns(nb::module_& m, nb::class_<RowsHandle>& rows);
 void register_tube(nb::module_& m);
@@ -261,6 +262,7 @@ NB_MODULE(WIDEMARGIN_MODULE, m) {
   register_multiclass(m);
   register_multinomial(m);
   register_gradients(m);
+  register_names(m);
   register_structures(m);
   register_tables(m);
   register_columns(m, rows);

@@ -52,12 +52,11 @@ void save_labelings(const ChainData& data, const std::vector<Labelings>& cache,
 }
 
 // Computes the products of the rows of the sentences [begin, end).
-void make_products(const ChainCore& core, TokenGram& gram, std::int64_t begin, std::int64_t end) {
+void make_products(const ChainCore& core, TokenGram& gram, std::int64_t begin, std::int64_t end,
+                   int threads) {
   require_range(begin, end, core.data().count);
   nb::gil_scoped_release release;
-  core.visit([&](const auto& rows) {
-    for (std::int64_t i = begin; i < end; ++i) gram.make(rows, core.data(), i);
-  });
+  core.visit([&](const auto& rows) { gram.make(rows, core.data(), begin, end, threads); });
 }
 
 void require_batch(std::int64_t batch) {
@@ -75,8 +74,8 @@ class ChainSweeps {
     require_batch(batch);
   }
 
-  void prepare(std::int64_t begin, std::int64_t end) {
-    make_products(core_, sweep_->gram, begin, end);
+  void prepare(std::int64_t begin, std::int64_t end, int threads) {
+    make_products(core_, sweep_->gram, begin, end, threads);
   }
 
   void load(IndexVector pointers, Vector share, Labels labels) {
@@ -152,8 +151,8 @@ class PlainChains {
         sweep_(std::make_unique<PlainFrankWolfe>(core_.data())) {
     core_.require_all(weights_);
   }
-  void prepare(std::int64_t begin, std::int64_t end) {
-    make_products(core_, sweep_->gram, begin, end);
+  void prepare(std::int64_t begin, std::int64_t end, int threads) {
+    make_products(core_, sweep_->gram, begin, end, threads);
   }
   void begin(std::uint64_t seed) { sweep_->begin(core_.data(), seed); }
   bool sweep(std::int64_t budget) {
@@ -180,22 +179,22 @@ class PlainChains {
 // A run of dual block ascent under the log loss: it works on its arrays in place.
 class GibbsSweeps {
  public:
-  GibbsSweeps(const ChainCore& core, MutableMatrix weights, MutableMatrix nodes,
-              MutableMatrix edges, double longest, std::int64_t batch)
+  GibbsSweeps(const ChainCore& core, MutableMatrix weights, MutableFloatMatrix nodes,
+              MutableFloatMatrix edges, double longest, std::int64_t batch)
       : core_(core),
         weights_(std::move(weights)),
         nodes_(std::move(nodes)),
         edges_(std::move(edges)) {
     const ChainData& data = core_.data();
     core_.require_all(weights_);
-    require_shape(nodes_, data.first[data.count], data.stride(), "nodes");
-    require_shape(edges_, data.count, data.lines() * data.stride(), "edges");
+    require_shape(nodes_, data.first[data.count], data.classes, "nodes");
+    require_shape(edges_, data.count, data.lines() * data.classes, "edges");
     require_batch(batch);
     sweep_ = std::make_unique<GibbsSweep>(data, nodes_.data(), edges_.data(), batch);
     sweep_->longest = longest;
   }
-  void prepare(std::int64_t begin, std::int64_t end) {
-    make_products(core_, sweep_->gram, begin, end);
+  void prepare(std::int64_t begin, std::int64_t end, int threads) {
+    make_products(core_, sweep_->gram, begin, end, threads);
   }
   std::int64_t begin(std::uint64_t seed, double threshold) {
     return sweep_->begin(core_.data(), seed, threshold);
@@ -212,7 +211,8 @@ class GibbsSweeps {
 
  private:
   ChainCore core_;
-  MutableMatrix weights_, nodes_, edges_;
+  MutableMatrix weights_;
+  MutableFloatMatrix nodes_, edges_;
   std::unique_ptr<GibbsSweep> sweep_;
 };
 
@@ -223,18 +223,21 @@ void register_structures(nb::module_& m) {
       .def(nb::init<const RowsHandle&, IndexVector, Labels, Vector, Matrix, bool>(),
            nb::arg("rows"), nb::arg("first").noconvert(), nb::arg("label").noconvert(),
            nb::arg("cost").noconvert(), nb::arg("mistake").noconvert(), nb::arg("boundaries"))
+      .def(nb::init<const OnesHandle&, IndexVector, Labels, Vector, Matrix, bool>(),
+           nb::arg("rows"), nb::arg("first").noconvert(), nb::arg("label").noconvert(),
+           nb::arg("cost").noconvert(), nb::arg("mistake").noconvert(), nb::arg("boundaries"))
       .def("best_labelings", &ChainCore::best_labelings, nb::arg("weights"),
            nb::arg("with_mistakes"), nb::arg("begin"), nb::arg("end"),
            nb::arg("labels").noconvert(), nb::arg("excess").noconvert(),
            nb::arg("magnitude").noconvert(), nb::arg("threads"))
-      .def("gibbs", &ChainCore::gibbs, nb::arg("weights"), nb::arg("combination").noconvert(),
-           nb::arg("begin"), nb::arg("end"), nb::arg("excess").noconvert(),
-           nb::arg("magnitude").noconvert(), nb::arg("threads"))
+      .def("gibbs", &ChainCore::gibbs, nb::arg("weights"),
+           nb::arg("combination").noconvert().none(), nb::arg("begin"), nb::arg("end"),
+           nb::arg("excess").noconvert(), nb::arg("magnitude").noconvert(), nb::arg("threads"))
       .def("nodes", &ChainCore::nodes, nb::arg("weights"), nb::arg("begin"), nb::arg("end"),
            nb::arg("out").noconvert())
       .def("potentials", &ChainCore::potentials, nb::arg("nodes"), nb::arg("edges"),
            nb::arg("combination").noconvert(), nb::arg("begin"), nb::arg("end"),
-           nb::arg("entropy").noconvert(), nb::arg("magnitude").noconvert())
+           nb::arg("entropy").noconvert(), nb::arg("magnitude").noconvert(), nb::arg("threads"))
       .def("marginals", &ChainCore::marginals, nb::arg("weights"), nb::arg("begin"), nb::arg("end"),
            nb::arg("out").noconvert())
       .def("combine", &ChainCore::combine, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"),
@@ -242,7 +245,7 @@ void register_structures(nb::module_& m) {
   nb::class_<ChainSweeps>(m, "ChainSweeps")
       .def(nb::init<const ChainCore&, MutableMatrix, std::int64_t>(), nb::arg("core"),
            nb::arg("weights").noconvert(), nb::arg("batch"))
-      .def("prepare", &ChainSweeps::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("prepare", &ChainSweeps::prepare, nb::arg("begin"), nb::arg("end"), nb::arg("threads"))
       .def("load", &ChainSweeps::load, nb::arg("pointers"), nb::arg("share"), nb::arg("labels"))
       .def("sizes", &ChainSweeps::sizes)
       .def("save", &ChainSweeps::save, nb::arg("pointers").noconvert(),
@@ -258,11 +261,11 @@ void register_structures(nb::module_& m) {
       .def_prop_ro("gap", &ChainSweeps::gap)
       .def_prop_ro("linear", &ChainSweeps::linear);
   nb::class_<GibbsSweeps>(m, "GibbsSweeps")
-      .def(nb::init<const ChainCore&, MutableMatrix, MutableMatrix, MutableMatrix, double,
+      .def(nb::init<const ChainCore&, MutableMatrix, MutableFloatMatrix, MutableFloatMatrix, double,
                     std::int64_t>(),
            nb::arg("core"), nb::arg("weights").noconvert(), nb::arg("nodes").noconvert(),
            nb::arg("edges").noconvert(), nb::arg("longest"), nb::arg("batch"))
-      .def("prepare", &GibbsSweeps::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("prepare", &GibbsSweeps::prepare, nb::arg("begin"), nb::arg("end"), nb::arg("threads"))
       .def("begin", &GibbsSweeps::begin, nb::arg("seed"), nb::arg("threshold"))
       .def("sweep", &GibbsSweeps::sweep, nb::arg("budget"), nb::arg("threads"))
       .def_prop_ro("again", &GibbsSweeps::again)
@@ -271,7 +274,7 @@ void register_structures(nb::module_& m) {
   nb::class_<PlainChains>(m, "PlainChains")
       .def(nb::init<const ChainCore&, MutableMatrix>(), nb::arg("core"),
            nb::arg("weights").noconvert())
-      .def("prepare", &PlainChains::prepare, nb::arg("begin"), nb::arg("end"))
+      .def("prepare", &PlainChains::prepare, nb::arg("begin"), nb::arg("end"), nb::arg("threads"))
       .def("begin", &PlainChains::begin, nb::arg("seed"))
       .def("sweep", &PlainChains::sweep, nb::arg("budget"))
       .def("sizes", &PlainChains::sizes)

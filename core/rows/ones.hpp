@@ -46,4 +46,9 @@ struct OnesRows {
   }
 };
 
+template <class Rows>
+constexpr bool is_ones = false;
+template <class Index>
+constexpr bool is_ones<OnesRows<Index>> = true;
+
 }  // namespace widemargin

@@ -21,7 +21,7 @@ class CachedVisit {
   // Proposes shares; returns whether they differ from those that are kept.
   template <class Rows>
   bool solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-             const float* gram, Labelings& cache, double enough) {
+             const RowProducts& gram, Labelings& cache, double enough) {
     const LabelingCells& cells = cache.cells;
     scores_.make(rows, data, i, cells, weights);
     moves.open(cache);
@@ -46,7 +46,7 @@ class CachedVisit {
   std::vector<ShortLabel> own_;
 
   // Keeps the labeling that was found, in place of those that have no share.
-  void add(const ChainData& data, std::int64_t i, const float* gram, double value,
+  void add(const ChainData& data, std::int64_t i, const RowProducts& gram, double value,
            Labelings& cache) {
     const std::int64_t length = data.length(i);
     const std::vector<ShortLabel>& found = search_.found(data, i, cache.cells);

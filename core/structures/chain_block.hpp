@@ -40,13 +40,13 @@ class ChainBlock {
   // `gram` holds the products of the sentence's rows; without them one step is taken.
   template <class Rows>
   void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-             const float* gram, Labelings& cache, double enough) {
+             const RowProducts& gram, Labelings& cache, double enough) {
     open(rows, data, i, weights, gram, cache);
     changed = false;
     gap = curvature = 0.0;
     const double cost = data.cost[i];
     double goal = enough;
-    const std::int64_t searches = gram == nullptr ? 1 : searches_worth_the_rows(rows, data, i);
+    const std::int64_t searches = !gram.known() ? 1 : searches_worth_the_rows(rows, data, i);
     for (std::int64_t search = 0; search < searches; ++search) {
       const double best = viterbi(scores(), table_.data(), found_.data()) - right();
       const double left = cost * (std::max(best, 0.0) - moves.mean());
@@ -56,7 +56,7 @@ class ChainBlock {
       }
       if (!(left > goal)) break;
       add(data, gram, cache);
-      if (gram == nullptr) {
+      if (!gram.known()) {
         step_once(rows, data, i, cache);
         break;
       }
@@ -64,7 +64,7 @@ class ChainBlock {
       changed |= moves.settle(cost, cache, least_gain * left);
       if (search + 1 < searches) follow(cost, gram, cache);
     }
-    if (changed && gram != nullptr) curvature = moves.curvature(cost, cache);
+    if (changed && gram.known()) curvature = moves.curvature(cost, cache);
     make_cells(data, i, cache);
   }
 
@@ -81,7 +81,7 @@ class ChainBlock {
 
   template <class Rows>
   void open(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-            const float* gram, Labelings& cache) {
+            const RowProducts& gram, Labelings& cache) {
     length_ = data.length(i);
     classes_ = data.classes;
     stride_ = data.stride();
@@ -98,7 +98,7 @@ class ChainBlock {
     const std::int64_t count = cache.count();
     if (std::ssize(differences_) < count) differences_.resize(static_cast<std::size_t>(count));
     for (std::int64_t j = 0; j < count; ++j) make_difference(data, cache, j);
-    if (gram != nullptr) kept_.complete(data, gram, own_.data(), cache, length_);
+    if (gram.known()) kept_.complete(data, gram, own_.data(), cache, length_);
     moves.open(cache);
     for (std::int64_t j = 0; j < count; ++j) moves.value[j] = evaluated(cache, j);
   }
@@ -125,7 +125,7 @@ class ChainBlock {
   }
 
   // Takes the labeling that was found into the cache, unless it is there already.
-  void add(const ChainData& data, const float* gram, Labelings& cache) {
+  void add(const ChainData& data, const RowProducts& gram, Labelings& cache) {
     if (found_ == own_ || cache.find(found_.data(), length_) >= 0) return;
     kept_.extend(data, gram, own_.data(), found_.data(), cache, length_);
     if (std::ssize(differences_) < cache.count()) differences_.emplace_back();
@@ -135,19 +135,17 @@ class ChainBlock {
   }
 
   // Brings the scores to the weights that the moves since `before_` lead to.
-  void follow(double cost, const float* gram, const Labelings& cache) {
+  void follow(double cost, const RowProducts& gram, const Labelings& cache) {
     for (std::int64_t j = 0; j < std::ssize(moves.share); ++j) {
       const double amount = cost * (moves.share[j] - before_[j]);
       if (amount == 0.0) continue;
       const ShortLabel* y = cache.labeling(j, length_);
       for (const std::int32_t s : differences_[j].rows) {
-        const float* products = gram + s * length_;
-        double* node = nodes_.data();
-        for (std::int64_t t = 0; t < length_; ++t, node += stride_) {
-          const double change = amount * static_cast<double>(products[t]);
-          node[own_[s]] += change;
-          node[y[s]] -= change;
-        }
+        double *right = nodes_.data() + own_[s], *wrong = nodes_.data() + y[s];
+        gram.for_line(s, [&](std::int64_t t, double product) {
+          right[t * stride_] += amount * product;
+          wrong[t * stride_] -= amount * product;
+        });
       }
       for (const EdgeChange& e : differences_[j].edges) edges_[e.cell] += e.sign * amount;
     }

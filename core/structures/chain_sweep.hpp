@@ -70,8 +70,8 @@ class ChainSweep {
           [&](std::int64_t k, int worker) {
             const std::int64_t i = order_[next_ + k];
             announce(rows, data, next_ + k);
-            workers_[worker].solve_cached(rows, data, i, weights, gram.of(i), cache[i], enough_,
-                                          count > 1, turns_[k]);
+            workers_[worker].solve_cached(rows, data, i, weights, gram.of(data, i), cache[i],
+                                          enough_, count > 1, turns_[k]);
           },
           [&](std::int64_t k) {
             const std::int64_t i = order_[next_ + k];
@@ -97,7 +97,7 @@ class ChainSweep {
           count,
           [&](std::int64_t k, int worker) {
             const std::int64_t i = order_[next_ + k];
-            workers_[worker].solve(rows, data, i, weights, gram.of(i), cache[i], enough_,
+            workers_[worker].solve(rows, data, i, weights, gram.of(data, i), cache[i], enough_,
                                    turns_[k]);
           },
           [&](std::int64_t k) {
@@ -175,7 +175,7 @@ class ChainSweep {
 
     template <class Rows>
     void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-               const float* gram, Labelings& own, double enough, Turn& turn) {
+               const RowProducts& gram, Labelings& own, double enough, Turn& turn) {
       block.solve(rows, data, i, weights, gram, own, enough);
       turn.gap = block.gap;
       turn.changed = block.changed;
@@ -185,7 +185,7 @@ class ChainSweep {
     // `others` tells whether steps of others may come before the one of this sentence.
     template <class Rows>
     void solve_cached(const Rows& rows, const ChainData& data, std::int64_t i,
-                      const double* weights, const float* gram, Labelings& own, double enough,
+                      const double* weights, const RowProducts& gram, Labelings& own, double enough,
                       bool others, Turn& turn) {
       turn.changed = visit.solve(rows, data, i, weights, gram, own, enough);
       turn.gap = visit.gap;

@@ -15,9 +15,28 @@ namespace widemargin {
 
 constexpr std::int64_t gibbs_chunk = 32;  // sentences whose edges are added up together
 
+// weights += sum of x_t times its line over the rows [first, first + tokens). Classes are shared
+// out, not rows: each weight is added to in the order of the rows.
+template <class Rows>
+void add_lines(const Rows& rows, const ChainData& data, std::int64_t first, std::int64_t tokens,
+               const double* lines, Team& team, int threads, double* weights) {
+  const std::int64_t stride = data.stride(), vectors = stride / vector_length;
+  const std::int64_t parts = std::min<std::int64_t>(std::max(threads, 1), vectors);
+  team.run(parts, [&](std::int64_t part, int) {
+    const std::int64_t from = vectors * part / parts * vector_length;
+    const std::int64_t to = vectors * (part + 1) / parts * vector_length;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      for_class_pieces(to - from, [&]<int pieces>(std::int64_t at) {
+        axpy_of_piece<pieces>(rows, first + t, lines + t * stride + from + at, weights + from + at,
+                              stride);
+      });
+    }
+  });
+}
+
 // For the sentences [begin, end): excess = log Z minus the score of the right labeling, magnitude a
-// bound on what was added up for it, and combination += sum of c_i (f_i(y_i) - E f_i). Each weight
-// is added to in the order of the rows, whatever the number of threads.
+// bound on what was added up for it, and combination += sum of c_i (f_i(y_i) - E f_i), unless that
+// is null. Each weight is added to in the order of the rows, whatever the number of threads.
 template <class Rows>
 void gibbs_pass(const Rows& rows, const ChainData& data, const double* weights, std::int64_t begin,
                 std::int64_t end, int threads, double* combination, double* excess,
@@ -25,9 +44,10 @@ void gibbs_pass(const Rows& rows, const ChainData& data, const double* weights, 
   const std::int64_t k = data.classes, stride = data.stride(), edge_size = data.lines() * stride;
   const GibbsEdges edges(data, weights);
   const std::int64_t first = data.first[begin], tokens = data.first[end] - first;
-  std::vector<double> lines(static_cast<std::size_t>(tokens * stride));
+  const bool whole = combination != nullptr;
+  std::vector<double> lines(static_cast<std::size_t>(whole ? tokens * stride : 0));
   const std::int64_t chunks = (end - begin + gibbs_chunk - 1) / gibbs_chunk;
-  std::vector<double> totals(static_cast<std::size_t>(chunks * edge_size), 0.0);
+  std::vector<double> totals(static_cast<std::size_t>(whole ? chunks * edge_size : 0), 0.0);
   std::vector<ForwardBackward> memory(static_cast<std::size_t>(std::max(threads, 1)));
   const std::vector<double> zeros(static_cast<std::size_t>(stride), 0.0);
   Team team(threads);
@@ -52,6 +72,7 @@ void gibbs_pass(const Rows& rows, const ChainData& data, const double* weights, 
       }
       magnitude[i] = sum;
       excess[i] = own.forward(data, edges, length) - right;
+      if (!whole) continue;
       own.backward(data, edges, length, -cost, total);
       double* line = lines.data() + (data.first[i] - first) * stride;
       for (std::int64_t t = 0; t < length; ++t, line += stride) {
@@ -69,23 +90,12 @@ void gibbs_pass(const Rows& rows, const ChainData& data, const double* weights, 
       }
     }
   });
+  if (!whole) return;
   double* target = data.edges(combination);
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (std::int64_t e = 0; e < edge_size; ++e) target[e] += totals[chunk * edge_size + e];
   }
-  // Classes are shared out, not rows.
-  const std::int64_t vectors = stride / vector_length;
-  const std::int64_t parts = std::min<std::int64_t>(std::max(threads, 1), vectors);
-  team.run(parts, [&](std::int64_t part, int) {
-    const std::int64_t from = vectors * part / parts * vector_length;
-    const std::int64_t to = vectors * (part + 1) / parts * vector_length;
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      for_class_pieces(to - from, [&]<int pieces>(std::int64_t at) {
-        axpy_of_piece<pieces>(rows, first + t, lines.data() + t * stride + from + at,
-                              combination + from + at, stride);
-      });
-    }
-  });
+  add_lines(rows, data, first, tokens, lines.data(), team, threads, combination);
 }
 
 // Marginals of every row, at weights.

@@ -28,8 +28,9 @@ class GibbsSweep {
   std::int64_t again = 0;  // visits that had to be repeated
   TokenGram gram;
 
-  // `nodes` has a line for each row, `edges` the lines beside the features for each sentence.
-  GibbsSweep(const ChainData& data, double* nodes, double* edges, std::int64_t batch)
+  // `nodes` has a line of labels for each row, `edges` such lines for those of the weights beside
+  // the features, for each sentence.
+  GibbsSweep(const ChainData& data, float* nodes, float* edges, std::int64_t batch)
       : gaps(static_cast<std::size_t>(data.count), std::numeric_limits<double>::infinity()),
         steps(gaps.size(), 0.5),
         nodes_(nodes),
@@ -72,7 +73,7 @@ class GibbsSweep {
   double total_gap() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
  private:
-  double *nodes_, *edges_;
+  float *nodes_, *edges_;
   std::int64_t batch_, next_ = 0;
   std::vector<std::int64_t> order_;
   std::vector<GibbsVisit> turns_;
@@ -80,16 +81,17 @@ class GibbsSweep {
   template <class Rows>
   void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
              GibbsVisit& turn) const {
-    const std::int64_t stride = data.stride();
-    turn.solve(rows, data, i, weights, nodes_ + data.first[i] * stride,
-               edges_ + i * data.lines() * stride, gram.of(i), longest, steps[i]);
+    const std::int64_t classes = data.classes;
+    turn.solve(rows, data, i, weights, nodes_ + data.first[i] * classes,
+               edges_ + i * data.lines() * classes, gram.of(data, i), longest, steps[i]);
   }
 
   // Takes what a sentence proposes; returns whether the weights have changed.
   template <class Rows>
   bool take(const Rows& rows, const ChainData& data, std::int64_t i, double* weights,
             GibbsVisit& turn, bool stale) {
-    const bool known = gram.of(i) != nullptr;  // else nobody knows what it gains at other weights
+    const bool known =
+        gram.of(data, i).known();  // else nobody knows what it gains at other weights
     if (turn.moved && stale && !(known && turn.apply_if_it_gains(rows, data, i, weights))) {
       ++again;
       solve(rows, data, i, weights, turn);
@@ -98,59 +100,11 @@ class GibbsSweep {
     steps[i] = turn.step;
     if (!turn.moved) return false;
     if (!stale) turn.apply(rows, data, i, weights);
-    turn.save(nodes_ + data.first[i] * data.stride(), edges_ + i * data.lines() * data.stride());
+    turn.save(data, nodes_ + data.first[i] * data.classes,
+              edges_ + i * data.lines() * data.classes);
     entropy += turn.entropy;
     return true;
   }
 };
-
-// Entropies of the sentences [begin, end) at scores of their own, and the weights that their
-// marginals stand for.
-template <class Rows>
-void potentials_pass(const Rows& rows, const ChainData& data, const double* nodes,
-                     const double* edges, std::int64_t begin, std::int64_t end, double* combination,
-                     double* entropy, double* magnitude) {
-  const std::int64_t k = data.classes, stride = data.stride(), edge_size = data.lines() * stride;
-  GibbsState own;
-  ForwardBackward memory;
-  std::vector<double> lines;
-  double* target = data.edges(combination);
-  for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t length = data.length(i), size = length * stride;
-    const std::int32_t* y = data.labels(i);
-    const double cost = data.cost[i];
-    own.nodes.assign(nodes + data.first[i] * stride, nodes + data.first[i] * stride + size);
-    own.edges.assign(edges + i * edge_size, edges + (i + 1) * edge_size);
-    own.evaluate(data, length, memory);
-    entropy[i] = own.entropy;
-    double high = 0.0, sum = 0.0;
-    for (const double edge : own.edges) high = std::max(high, std::abs(edge));
-    for (std::int64_t t = 0; t < length; ++t) {
-      double most = 0.0;
-      for (std::int64_t a = 0; a < k; ++a)
-        most = std::max(most, std::abs(own.nodes[t * stride + a]));
-      sum += 2.0 * most + high + std::log(static_cast<double>(k)) + 1.0;
-    }
-    magnitude[i] = sum + 2.0 * high;
-    for (std::int64_t e = 0; e < edge_size; ++e) target[e] -= cost * own.expected[e];
-    lines.resize(static_cast<std::size_t>(size));
-    for (std::int64_t t = 0; t < length; ++t) {
-      double* line = lines.data() + t * stride;
-      for (std::int64_t a = 0; a < stride; ++a) line[a] = -cost * own.marginal[t * stride + a];
-      line[y[t]] = 0.0;
-      double others = 0.0;
-      for (std::int64_t a = 0; a < k; ++a) others -= line[a];
-      line[y[t]] = others;
-      if (t > 0) target[y[t - 1] * stride + y[t]] += cost;
-    }
-    if (data.boundaries) {
-      target[k * stride + y[0]] += cost;
-      target[(k + 1) * stride + y[length - 1]] += cost;
-    }
-    for_tiles(0, length, [&](std::int64_t t, std::int64_t count) {
-      tile_axpy(rows, data.first[i] + t, count, lines.data() + t * stride, combination, stride);
-    });
-  }
-}
 
 }  // namespace widemargin

@@ -9,8 +9,26 @@
 
 #include "structures/axpy_products.hpp"
 #include "structures/forward_backward.hpp"
+#include "structures/token_gram.hpp"
 
 namespace widemargin {
+
+// Scores are kept in single precision and without the padding of the labels.
+inline void widen(const float* kept, std::int64_t lines, std::int64_t classes, std::int64_t stride,
+                  std::vector<double>& out) {
+  out.resize(static_cast<std::size_t>(lines * stride));
+  for (std::int64_t line = 0; line < lines; ++line) {
+    double* to = out.data() + line * stride;
+    std::copy_n(kept + line * classes, classes, to);
+    std::fill(to + classes, to + stride, 0.0);
+  }
+}
+inline void narrow(const std::vector<double>& scores, std::int64_t classes, std::int64_t stride,
+                   float* kept) {
+  for (auto line = scores.begin(); line != scores.end(); line += stride, kept += classes) {
+    std::transform(line, line + classes, kept, [](double v) { return static_cast<float>(v); });
+  }
+}
 
 // Marginals of one sentence and what they came from.
 struct GibbsState {
@@ -42,7 +60,7 @@ class GibbsVisit {
   // Proposes scores; `own_nodes` and `own_edges` are those that the sentence has.
   template <class Rows>
   void solve(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-             const double* own_nodes, const double* own_edges, const float* products,
+             const float* own_nodes, const float* own_edges, const RowProducts& products,
              double longest, double first_step) {
     const std::int64_t length = data.length(i);
     const double cost = data.cost[i];
@@ -104,9 +122,9 @@ class GibbsVisit {
   }
 
   // Writes the scores of the proposal.
-  void save(double* nodes, double* edges) const {
-    std::copy(trial_.nodes.begin(), trial_.nodes.end(), nodes);
-    std::copy(trial_.edges.begin(), trial_.edges.end(), edges);
+  void save(const ChainData& data, float* nodes, float* edges) const {
+    narrow(trial_.nodes, data.classes, data.stride(), nodes);
+    narrow(trial_.edges, data.classes, data.stride(), edges);
   }
 
  private:
@@ -119,12 +137,12 @@ class GibbsVisit {
 
   template <class Rows>
   void open(const Rows& rows, const ChainData& data, std::int64_t i, const double* weights,
-            const double* own_nodes, const double* own_edges) {
+            const float* own_nodes, const float* own_edges) {
     const std::int64_t length = data.length(i), stride = data.stride(), size = length * stride;
     const std::int64_t edge_size = data.lines() * stride;
     zeros_.assign(static_cast<std::size_t>(stride), 0.0);
-    old_.nodes.assign(own_nodes, own_nodes + size);
-    old_.edges.assign(own_edges, own_edges + edge_size);
+    widen(own_nodes, length, data.classes, stride, old_.nodes);
+    widen(own_edges, data.lines(), data.classes, stride, old_.edges);
     old_.evaluate(data, length, memory_);
     target_.nodes.resize(static_cast<std::size_t>(size));
     node_scores(rows, data, i, weights, zeros_.data(), false, target_.nodes.data());
@@ -141,7 +159,10 @@ class GibbsVisit {
     auto between = [step](const std::vector<double>& a, const std::vector<double>& b,
                           std::vector<double>& out) {
       out.resize(a.size());
-      for (std::size_t e = 0; e < a.size(); ++e) out[e] = a[e] + step * (b[e] - a[e]);
+      // Scores are kept in single precision: what is proposed is what they will be.
+      for (std::size_t e = 0; e < a.size(); ++e) {
+        out[e] = static_cast<double>(static_cast<float>(a[e] + step * (b[e] - a[e])));
+      }
     };
     between(old_.nodes, target_.nodes, trial_.nodes);
     between(old_.edges, target_.edges, trial_.edges);
@@ -154,7 +175,7 @@ class GibbsVisit {
   }
 
   // Computes the change of the weights.
-  void measure(const ChainData& data, std::int64_t i, const float* products, double longest) {
+  void measure(const ChainData& data, std::int64_t i, const RowProducts& products, double longest) {
     const std::int64_t length = data.length(i), stride = data.stride();
     const double cost = data.cost[i];
     cost_ = cost;
@@ -171,16 +192,14 @@ class GibbsVisit {
     double largest = 0.0;  // without products: no row is longer than this
     for (std::int64_t s = 0; s < length; ++s) {
       const double* line = change_.data() + s * stride;
-      if (products == nullptr) {
+      if (!products.known()) {
         largest += std::sqrt(dot_of_fours(line, line, stride));
         continue;
       }
-      const float* with = products + s * length;
       for (std::int64_t t = 0; t < s; ++t) {
-        between_ +=
-            static_cast<double>(with[t]) * dot_of_fours(line, change_.data() + t * stride, stride);
+        between_ += products.at(s, t) * dot_of_fours(line, change_.data() + t * stride, stride);
       }
-      own += static_cast<double>(with[s]) * dot_of_fours(line, line, stride);
+      own += products.at(s, s) * dot_of_fours(line, line, stride);
     }
     norm_ = own + 2.0 * between_ + largest * largest * longest;
   }

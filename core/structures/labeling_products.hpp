@@ -7,6 +7,7 @@
 
 #include "structures/chain.hpp"
 #include "structures/labelings.hpp"
+#include "structures/token_gram.hpp"
 
 namespace widemargin {
 
@@ -54,8 +55,8 @@ class LabelingProducts {
  public:
   // Begins with psi(y), which differs by `from`: what it would score at each label of each row,
   // were it the weights.
-  void open(const ChainData& data, const Difference& from, const float* gram, const ShortLabel* own,
-            const ShortLabel* y, std::int64_t length) {
+  void open(const ChainData& data, const Difference& from, const RowProducts& gram,
+            const ShortLabel* own, const ShortLabel* y, std::int64_t length) {
     stride_ = data.stride();
     counts_.resize(static_cast<std::size_t>(data.lines() * stride_));
     if (std::ssize(nodes_) < length * stride_) {
@@ -67,13 +68,11 @@ class LabelingProducts {
     length_ = length;
     for (const EdgeChange& e : from.edges) counts_[e.cell] += e.sign;
     for (const std::int32_t s : from.rows) {
-      const float* line = gram + s * length;
       double *right = nodes_.data() + own[s], *wrong = nodes_.data() + y[s];
-      for (std::int64_t t = 0; t < length; ++t) {
-        const double product = static_cast<double>(line[t]);
+      gram.for_line(s, [&](std::int64_t t, double product) {
         right[t * stride_] += product;
         wrong[t * stride_] -= product;
-      }
+      });
     }
   }
   void close() {
@@ -116,8 +115,8 @@ class LabelingProducts {
 class KeptProducts {
  public:
   // Computes all products unless they are there.
-  void complete(const ChainData& data, const float* gram, const ShortLabel* own, Labelings& cache,
-                std::int64_t length) {
+  void complete(const ChainData& data, const RowProducts& gram, const ShortLabel* own,
+                Labelings& cache, std::int64_t length) {
     const std::int64_t count = cache.count();
     if (std::ssize(cache.products) == count * count) return;
     cache.products.clear();
@@ -125,10 +124,10 @@ class KeptProducts {
   }
 
   // Keeps one more labeling; without products of the rows it has none with the others.
-  void extend(const ChainData& data, const float* gram, const ShortLabel* own,
+  void extend(const ChainData& data, const RowProducts& gram, const ShortLabel* own,
               const ShortLabel* found, Labelings& cache, std::int64_t length) {
     cache.add(found, length);
-    if (gram != nullptr) add(data, gram, own, cache, length, cache.count() - 1);
+    if (gram.known()) add(data, gram, own, cache, length, cache.count() - 1);
   }
 
  private:
@@ -137,7 +136,7 @@ class KeptProducts {
   std::vector<double> line_;
 
   // Extends the products of the labelings before j by those of j.
-  void add(const ChainData& data, const float* gram, const ShortLabel* own, Labelings& cache,
+  void add(const ChainData& data, const RowProducts& gram, const ShortLabel* own, Labelings& cache,
            std::int64_t length, std::int64_t j) {
     line_.resize(static_cast<std::size_t>((j + 1) * (j + 1)));
     for (std::int64_t l = 0; l < j; ++l) {

@@ -131,15 +131,15 @@ class PlainFrankWolfe {
 
   template <class Rows>
   double norm_of_move(const Rows& rows, const ChainData& data, std::int64_t i) {
-    const std::int64_t length = data.length(i), stride = data.stride(), first = data.first[i];
-    const float* products = gram.of(i);
+    const std::int64_t stride = data.stride(), first = data.first[i];
+    const RowProducts products = gram.of(data, i);
     double norm = dot_of_fours(edge_move_.data(), edge_move_.data(), data.lines() * stride);
     for (std::size_t p = 0; p < used_.size(); ++p) {
       const std::int64_t s = used_[p];
       for (std::size_t q = 0; q <= p; ++q) {
         const std::int64_t t = used_[q];
-        const double product = products != nullptr ? static_cast<double>(products[s * length + t])
-                                                   : product_of_rows(rows, first + s, first + t);
+        const double product =
+            products.known() ? products.at(s, t) : product_of_rows(rows, first + s, first + t);
         const double both =
             dot_of_fours(move_.data() + s * stride, move_.data() + t * stride, stride);
         norm += (p == q ? 1.0 : 2.0) * product * both;

@@ -116,7 +116,7 @@ class _Run:
                 else:
                     self.state = self.method.start(self.problem, warm, self.settings)
             if self.best.point is None or self._moved():
-                self._check(self.state.point)
+                self._check(self.state.point, self._owned)
         gap = self.best.certificate.relative_gap
         return Status.CONVERGED if gap <= self.settings.tol else status
 
@@ -184,7 +184,7 @@ class _Run:
             self.keep(point.w, point.b)
         if not self._due():
             self._observe()
-        elif self._check(self.state.point, getattr(self.method, "leaves_weights", False)):
+        elif self._check(self.state.point, self._owned):
             return Status.CONVERGED
         elif not self.finite or self.best.certificate.is_spoilt(self.settings.tol):
             return Status.STALLED
@@ -238,11 +238,22 @@ class _Run:
             return gap <= 0.5 * self.hoped or self.iteration >= self.last_check + 5
         return self.iteration >= 2 * self.last_check + 50
 
+    @property
+    def _owned(self) -> bool:
+        """Whether the method's weights may be computed again in their place, and kept at the end.
+
+        Nobody but the state refers to them.
+        """
+        return bool(getattr(self.method, "leaves_weights", False))
+
     def _check(self, point: Point, owned: bool = False) -> bool:
         """Certify a point; return whether the best one now meets the tolerance."""
         started = time.perf_counter()
         # In memory a certificate that was begun is finished, so that every answer has one.
-        judged, certificate = self.judge.certify(point, ROUNDING_SHARE * self.settings.tol)
+        certify = self.judge.certify
+        if owned:
+            certify = getattr(self.judge, "certify_in_place", certify)
+        judged, certificate = certify(point, ROUNDING_SHARE * self.settings.tol)
         self.finite = bool(np.isfinite(certificate.primal))
         lost = self.finite and certificate.dual == -np.inf  # dual variables that bound nothing
         if lost or (not self.finite and self.best.point is None):
@@ -251,7 +262,7 @@ class _Run:
             judged, certificate = self.judge.certify(cold)
         if self.finite or self.best.point is None:
             # A state that ends here leaves its weights, if nobody else has them.
-            left = owned and certificate.relative_gap <= self.settings.tol
+            left = owned and (self.ended or certificate.relative_gap <= self.settings.tol)
             self.best.take(judged, certificate, copy=not left)
         self.last_check, self.last_told = self.iteration, time.perf_counter()
         self.progress.proved = self.best.certificate.relative_gap
@@ -263,6 +274,8 @@ class _Run:
 
     def _observe(self) -> None:
         """Report the present point to callbacks; the run does not depend on it."""
+        if not self.callbacks and hasattr(self.judge, "certify_in_place"):
+            return  # a certificate that is not in place takes memory, and nobody listens
         now, price = time.perf_counter(), self.check_seconds
         if self.elsewhere and price == 0.0:
             price = (now - self.began) / max(1.0, self.passes_before + self.state.passes)

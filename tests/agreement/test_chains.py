@@ -59,6 +59,22 @@ def test_losses_and_combinations_by_enumeration(seed: int) -> None:
     assert certificate.primal == pytest.approx(exact, rel=1e-9)
 
 
+def test_a_certificate_computes_the_weights_of_its_labelings_in_place() -> None:
+    X, y = small_sequences(3)
+    problem = problem_of(X, y, 0.7, COST)
+    state = CachedFrankWolfe().start(problem, None, Settings(tol=1e-3, seed=0))
+    for _ in range(3):
+        CachedFrankWolfe().advance(state)
+    combination, _ = problem.combine(state.point.alpha.feasible())
+    whole = problem.certify(Point(combination, None, state.point.alpha))[1]
+    state.weights += 1.0  # what a method has added up is not trusted
+    judged, certificate = problem.certify_in_place(state.point)
+    assert judged.w is state.weights
+    np.testing.assert_array_equal(state.weights, combination)
+    assert certificate.primal == whole.primal
+    assert certificate.dual == pytest.approx(whole.dual, rel=1e-12)
+
+
 def test_a_certificate_forms_the_weights_of_a_few_labels_at_a_time() -> None:
     random = np.random.default_rng(1)
     y = [random.integers(0, 11, length) for length in (5, 1, 7)]

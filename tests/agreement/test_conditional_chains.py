@@ -58,13 +58,21 @@ def test_losses_gradient_and_dual_by_enumeration(boundaries: bool) -> None:
         values = [objective(m[:, :3], X, y, 0.7, boundaries) for m in moved]
         slope = (values[0] - values[1]) / 2e-5
         assert w[place] - combination[place] == pytest.approx(slope, abs=1e-7)
-    # The dual value at weights and at the same scores as potentials, and its bound.
+    # The dual value at weights, at the same scores as potentials, which are rounded to single
+    # precision, and its bound.
     judged, certificate = problem.certify(Point(w, None, w))
     assert certificate.primal >= exact - 1e-12
+    assert certificate.gap == pytest.approx(0.5 * float(np.vdot(w - combination, w - combination)))
     potentials = problem.potentials_at(w)
     other = problem.certify(Point(w, None, potentials))[1]
-    assert other.dual == pytest.approx(certificate.dual, abs=1e-9)
-    assert certificate.gap == pytest.approx(0.5 * float(np.vdot(w - combination, w - combination)))
+    assert other.dual == pytest.approx(certificate.dual, rel=1e-7)
+    place = problem.certify_in_place(Point(np.ones(problem.shape), None, potentials))
+    combination = problem.potentials(potentials)[2]
+    np.testing.assert_array_equal(place[0].w, combination)
+    assert place[1].dual == other.dual
+    again = problem.certify(Point(combination, None, potentials))[1]
+    assert place[1].primal == again.primal
+    np.testing.assert_array_equal(problem.losses(w)[0], excess)
     assert judged.alpha is w
 
 
@@ -74,9 +82,9 @@ def test_products_of_edges_that_vanish_prove_nothing(spread: float, words: int) 
     # Edges against the label that the rows' scores want: e^(-2 spread) is less than any number.
     X = [np.ones((words, 1)), np.ones((3, 1))]
     problem = conditional(X, [np.zeros(words, int), np.arange(3)], 1.0, True)
-    nodes = np.zeros((problem.rows.count, problem.stride))
+    nodes = np.zeros((problem.rows.count, problem.classes), np.float32)
     nodes[:, 0] = 1e9
-    edges = np.zeros((problem.count, problem.classes + 2, problem.stride))
+    edges = np.zeros((problem.count, problem.classes + 2, problem.classes), np.float32)
     edges[:, :, 1] = spread
     alpha = Potentials(nodes, edges.reshape(problem.count, -1))
     certificate = problem.certify(Point(np.zeros(problem.shape), None, alpha))[1]
@@ -133,8 +141,9 @@ def test_optimum(solver: str) -> None:
 def test_even_probabilities_have_the_largest_entropy() -> None:
     X, y = small_sequences(2)
     problem = conditional(X, y, 1.0, True)
-    zeros = np.zeros((problem.count, 5 * problem.stride))
-    entropy = problem.potentials(Potentials(np.zeros((problem.rows.count, 4)), zeros))[0]
+    zeros = np.zeros((problem.count, 5 * 3), np.float32)
+    nodes = np.zeros((problem.rows.count, 3), np.float32)
+    entropy = problem.potentials(Potentials(nodes, zeros))[0]
     assert entropy == pytest.approx(problem.lengths * np.log(3.0))
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SequenceCRF, SequenceSVC
-from widemargin.data.feature_dicts import sequences_of_dicts
+from widemargin.data.feature_dicts import PackedNames, sequences_of_dicts, table_of
 
 
 def sentences(seed: int = 0, count: int = 60) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
@@ -76,6 +77,45 @@ def test_values_of_dictionaries_are_exact() -> None:
     assert ones.X.dtype == np.float32
     mixed = sequences_of_dicts([[{"a": 1.0, "b": 0.5}, {"a": 0.1}], [{"b": 1e300}]], None)[0]
     np.testing.assert_array_equal(mixed.X.toarray(), [[1.0, 0.5], [0.1, 0.0], [0.0, 1e300]])
+
+
+def test_values_that_are_all_one_take_no_memory() -> None:
+    random = np.random.default_rng(0)
+    words = [[[f"w{a}", f"v{b}"] for a, b in random.integers(0, 9, (5, 2))] for _ in range(30)]
+    labels = [["A" if token[0] < "w5" else "B" for token in sentence] for sentence in words]
+    found = sequences_of_dicts(words, None)[0]
+    assert found.X.data.strides == (0,)
+    for model in (SequenceSVC(C=0.5), SequenceCRF(C=0.5)):
+        model.fit(words, labels)
+        matrix = csr_matrix(
+            (np.ones(found.X.nnz), found.X.indices, found.X.indptr), shape=found.X.shape
+        )
+        assert found.rows().frobenius == pytest.approx(np.sqrt(matrix.nnz), rel=1e-5)
+        whole = clone(model).fit(matrix, np.concatenate(labels), lengths=found.lengths)
+        np.testing.assert_array_equal(model.coef_, whole.coef_)
+        assert model.certificate_ == whole.certificate_
+        assert list(map(list, model.predict(words))) == list(
+            map(list, whole.predict(matrix, lengths=found.lengths))
+        )
+
+
+def test_features_that_are_named_twice_are_added() -> None:
+    rows = sequences_of_dicts([[["a", "b", "a"], {"b": {"c": 0.5}, "b:c": 1.5, "z": 0.0}]], None)
+    assert rows[0].X.toarray().tolist() == [[2.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
+    assert PackedNames(rows[1]).unpacked().tolist() == ["a", "b", "b:c", "z"]
+
+
+def test_names_of_any_characters() -> None:
+    names = [f"name {i}" for i in range(5000)] + ["", "é", "\udcff", "a\nb", "a\0b", "𝛼"]
+    table = table_of(names)
+    assert len(table) == len(names)
+    assert table.numbers([*names[::-1], "new"], False) == [*range(len(names))[::-1], -1]
+    assert table.numbers(["new", "é"], True) == [len(names), names.index("é")]
+    assert PackedNames(table).unpacked().tolist() == [*names, "new"]
+    with pytest.raises(TypeError, match="not a string"):
+        table.numbers([1.0], True)
+    model = SequenceSVC().fit([[{"\udcff": "x"}, {"y": "\udcff"}]], [["A", "B"]])
+    assert list(model.feature_names_) == ["\udcff=x", "y=\udcff"]
 
 
 def test_scores_and_unseen_labels() -> None:

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from widemargin.data.dense_copy import sparse_if_cheaper
 from widemargin.data.rows import Rows, as_rows_array
 from widemargin.data.validation import check_consistent
+from widemargin.instruction_sets import core
 
 Lengths = NDArray[np.int64]
 
@@ -53,6 +54,9 @@ class Sequences:
 
     def rows(self) -> Rows:
         """View the rows; raise an error where a value is not finite or overflows when squared."""
+        if self._all_one:
+            view = core.OnesRows(self.X.indices, self.X.indptr, self.X.shape[1])
+            return Rows(view, _longest=core.longest_row(self.X.indptr))
         rows = Rows.of(self.X)
         if not rows.is_finite():
             values = self.X.data if sp.issparse(self.X) else self.X
@@ -60,6 +64,14 @@ class Sequences:
                 raise ValueError("X contains NaN or infinity")
             raise ValueError("the sum of squares of X overflows; scale the features")
         return rows
+
+    @property
+    def _all_one(self) -> bool:
+        """Whether all stored values are one, and take no memory: those of named features."""
+        if not sp.issparse(self.X) or not self.X.has_canonical_format:
+            return False
+        values = self.X.data
+        return bool(values.size and values.strides == (0,) and values[0] == 1.0)
 
     def take(self, sentences: NDArray[Any]) -> Sequences:
         """Copy some of the sentences."""

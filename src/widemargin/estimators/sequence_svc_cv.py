@@ -101,10 +101,10 @@ class SequenceSVCCV(SequenceSVC):
         """Choose C and train on all sequences; arguments as in `SequenceSVC.fit`."""
         Cs = self._checked_Cs()
         if lengths is None and are_feature_dicts(X):
-            from widemargin.data.feature_dicts import sequences_of_dicts
+            from widemargin.data.feature_dicts import PackedNames, sequences_of_dicts
 
-            sequences, names = sequences_of_dicts(X, None)
-            self.feature_names_ = np.array(names, dtype=object)
+            sequences, table = sequences_of_dicts(X, None)
+            self.feature_names_ = PackedNames(table).unpacked()
         else:
             sequences = sequences_of(X, lengths, None)
         labels = joined_labels(y, sequences.lengths)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.registry import choice_of
-from widemargin.data.feature_dicts import PackedNames, sequences_of_dicts
+from widemargin.data.feature_dicts import PackedNames, sequences_of_dicts, table_of
 from widemargin.data.sequences import Sequences, are_feature_dicts, joined_labels, sequences_of
 from widemargin.data.validation import check_positive
 from widemargin.estimators.arguments import check_limits
 from widemargin.estimators.certified import CertifiedClassifier, Solutions
+from widemargin.instruction_sets import core
 from widemargin.problems.certificate import Point
 from widemargin.problems.chain import ChainProblem
 from widemargin.problems.sequence import decode
@@ -73,13 +74,15 @@ class SequenceClassifier(CertifiedClassifier):
         self._check_arguments()
         names: PackedNames | None = None
         if lengths is None and are_feature_dicts(X):
-            sequences, columns = sequences_of_dicts(X, None)
-            names = PackedNames(columns)
-            del columns
+            sequences, table = sequences_of_dicts(X, None)
+            names = PackedNames(table)
+            del table
         else:
             sequences = sequences_of(X, lengths, None)
         self._train(sequences, joined_labels(y, sequences.lengths), sample_weight)
+        del sequences  # the names take as much room
         if names is not None:
+            core.return_memory()
             self.feature_names_ = names.unpacked()
         elif hasattr(self, "feature_names_"):
             del self.feature_names_
@@ -95,7 +98,10 @@ class SequenceClassifier(CertifiedClassifier):
         cost = self._costs(sequences, sample_weight)
         threads = effective_n_jobs(self.n_jobs)
         problem = self._problem(sequences, codes, cost, classes.size, threads)
+        del codes
         same = np.array_equal(getattr(self, "classes_", []), classes)
+        # Reading names and labels leaves much memory free that the C library would keep.
+        core.return_memory()
         warm = self._start(problem) if self.warm_start and same else None
         solutions = self._solve(["all"], lambda _: problem, lambda *_: warm)
         self.classes_ = classes
@@ -142,8 +148,7 @@ class SequenceClassifier(CertifiedClassifier):
             names = getattr(self, "feature_names_", None)
             if names is None:
                 raise ValueError("the model was not trained on feature dictionaries")
-            known = {name: place for place, name in enumerate(names)}
-            return sequences_of_dicts(X, known)[0]
+            return sequences_of_dicts(X, table_of(names))[0]
         try:
             return sequences_of(X, lengths, self.n_features_in_)
         except ValueError as error:

@@ -21,6 +21,8 @@ from widemargin.problems.rounding import (
     upper_norm,
 )
 
+Scores = NDArray[np.float32]
+
 _WIDEST = 660.0
 """Up to this spread of edges the likeliest label of a row stays e^40 above the smallest number."""
 
@@ -31,15 +33,15 @@ class Potentials:
 
     Attributes
     ----------
-    nodes : ndarray of shape (tokens, padded k)
-    edges : ndarray of shape (sentences, (k + 2) · padded k)
+    nodes : ndarray of float32, shape (tokens, k)
+    edges : ndarray of float32, shape (sentences, (k + 2) · k)
         The lines of the weights beside those of the features.
     lent : bool
         Whether a method goes on to change them, so that keeping them takes a copy.
     """
 
-    nodes: Matrix
-    edges: Matrix
+    nodes: Scores
+    edges: Scores
     lent: bool = False
 
     def copy(self) -> Potentials:
@@ -91,17 +93,23 @@ class ConditionalProblem(ChainProblem):
         self.meter.add(self.gradient_work)
         return excess, magnitude, combination
 
+    def losses(self, weights: Matrix) -> tuple[Vector, Vector]:
+        """Return each sentence's loss, and what was added up for it."""
+        excess, magnitude = np.empty(self.count), np.empty(self.count)
+        for begin, end in self.pieces():
+            self.core.gibbs(weights, None, begin, end, excess, magnitude, self.threads)
+        self.meter.add(self.pass_work)
+        return excess, magnitude
+
     def certify(self, point: Point, accuracy: float = ACCURACY) -> tuple[Point, Certificate]:
         """Compute the certificate of a point from the data: forward-backward at w and at alpha."""
-        excess, magnitude, combination = self.gibbs(point.w)
-        own = float(np.vdot(point.w, point.w))
-        losses = float(self.cost @ excess)
-        above = self._loss_error(point.w, excess, magnitude)
-        primal, above = 0.5 * own + losses, above + half_square_error(own, point.w.size)
         alpha = point.alpha
         if isinstance(alpha, Potentials):
-            del combination  # as large as the weights; the one of the potentials comes now
-            return point, self._bounds(primal, above, *self._dual_at_potentials(alpha))
+            both = self._dual_at_potentials(alpha)
+            return point, self._bounds(*self._primal(point.w, *self.losses(point.w)), *both)
+        excess, magnitude, combination = self.gibbs(point.w)
+        primal, above = self._primal(point.w, excess, magnitude)
+        losses, own = float(self.cost @ excess), float(np.vdot(point.w, point.w))
         if alpha is not point.w and not np.array_equal(alpha, point.w):
             excess, magnitude, combination = self.gibbs(alpha)
             losses, own = float(self.cost @ excess), float(np.vdot(alpha, alpha))
@@ -115,6 +123,25 @@ class ConditionalProblem(ChainProblem):
         dual = losses + product - 0.5 * squared
         return point, self._bounds(primal, above, dual, below)
 
+    def certify_in_place(
+        self, point: Point, accuracy: float = ACCURACY
+    ) -> tuple[Point, Certificate]:
+        """Certify the weights that potentials stand for, computed again in place of the given.
+
+        Nobody else may refer to these. It takes no memory for other weights.
+        """
+        if not isinstance(point.alpha, Potentials):
+            return self.certify(point, accuracy)
+        point.w[:] = 0.0
+        dual = self._dual_at_potentials(point.alpha, point.w)
+        return point, self._bounds(*self._primal(point.w, *self.losses(point.w)), *dual)
+
+    def _primal(self, w: Matrix, excess: Vector, magnitude: Vector) -> tuple[float, float]:
+        """Return P(w) and what it can be above that."""
+        own = float(np.vdot(w, w))
+        above = self._loss_error(w, excess, magnitude) + half_square_error(own, w.size)
+        return 0.5 * own + float(self.cost @ excess), above
+
     @staticmethod
     def _bounds(primal: float, above: float, dual: float, below: float) -> Certificate:
         if not np.isfinite(below):
@@ -126,26 +153,35 @@ class ConditionalProblem(ChainProblem):
         nodes = np.empty((self.rows.count, self.stride))
         for begin, end in self.pieces():
             self.core.nodes(weights, begin, end, nodes)
-        edges = weights[self.rows.weights :].reshape(1, -1)
-        return Potentials(nodes, np.repeat(edges, self.count, axis=0))
+        own = nodes[:, : self.classes].astype(np.float32)
+        edges = weights[self.rows.weights :, : self.classes].reshape(1, -1).astype(np.float32)
+        return Potentials(own, np.repeat(edges, self.count, axis=0))
 
-    def potentials(self, alpha: Potentials) -> tuple[Vector, Vector, Matrix]:
-        """Return the entropies at potentials, what was added up for them, and v."""
+    def potentials(
+        self, alpha: Potentials, combination: Matrix | None = None
+    ) -> tuple[Vector, Vector, Matrix]:
+        """Return the entropies at potentials, what was added up for them, and v.
+
+        Where zeros are given for it, v is added to them.
+        """
+        combination = np.zeros(self.shape) if combination is None else combination
         entropy, magnitude = np.empty(self.count), np.empty(self.count)
-        combination = np.zeros(self.shape)
+        nodes, edges = alpha.nodes, alpha.edges
         for begin, end in self.rows.pieces(self.gradient_work, self.count):
             self.core.potentials(
-                alpha.nodes, alpha.edges, combination, begin, end, entropy, magnitude
+                nodes, edges, combination, begin, end, entropy, magnitude, self.threads
             )
         self.meter.add(self.gradient_work)
         return entropy, magnitude, combination
 
-    def _dual_at_potentials(self, alpha: Potentials) -> tuple[float, float]:
-        """Return D at potentials and what it can be below that."""
-        entropy, magnitude, combination = self.potentials(alpha)
+    def _dual_at_potentials(
+        self, alpha: Potentials, zeros: Matrix | None = None
+    ) -> tuple[float, float]:
+        """Return D at potentials and what it can be below that; v is added to zeros."""
+        entropy, magnitude, combination = self.potentials(alpha, zeros)
         total, squared = float(self.cost @ entropy), float(np.vdot(combination, combination))
-        lines = alpha.edges.reshape(self.count, self.classes + 2, self.stride)
-        errors = self._marginal_errors(_spread(lines[:, :, : self.classes]), magnitude)
+        lines = alpha.edges.reshape(self.count, self.classes + 2, self.classes)
+        errors = self._marginal_errors(_spread(lines), magnitude)
         # An entropy is a logarithm less a mean of scores, whose weights are off by a share.
         each = errors * (4.0 + 4.0 * magnitude) + growth(4.0 * self.lengths + 16.0) * magnitude
         below = (1.0 + 1e-6) * float(self.cost @ each)
@@ -193,7 +229,7 @@ class ConditionalProblem(ChainProblem):
         return (1.0 + 1e-6) * off
 
 
-def _spread(edges: NDArray[np.float64]) -> Vector:
+def _spread(edges: Matrix | Scores) -> Vector:
     """Return how far below the largest product of two edges at one row the smallest can be.
 
     `edges` ends in the axes (transitions from each label, start, end) and (label). A row has one

@@ -76,7 +76,7 @@ class LabelingSweeps(SupportsAll):
     ) -> dict[str, Any]:
         """Compute the products of each sentence's rows; return the fields of a state."""
         for begin, end in problem.pieces():
-            sweeps.prepare(begin, end)
+            sweeps.prepare(begin, end, problem.threads)
         return {
             "problem": problem,
             "settings": settings,

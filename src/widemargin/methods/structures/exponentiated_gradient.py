@@ -77,7 +77,7 @@ class ExponentiatedGradient(SupportsAll):
             batch_of(problem.count, _LARGEST_BATCH),
         )
         for begin, end in problem.pieces():
-            sweeps.prepare(begin, end)
+            sweeps.prepare(begin, end, problem.threads)
         return ExponentiatedGradientState(
             problem,
             settings,
@@ -95,11 +95,12 @@ class ExponentiatedGradient(SupportsAll):
             return warm.alpha.copy()
         if warm is not None:
             return problem.potentials_at(warm.alpha)
-        nodes = np.zeros((problem.rows.count, problem.stride))
+        nodes = np.zeros((problem.rows.count, problem.classes), np.float32)
         # So much of the probability for the right labels that the others add up to a few rows.
         mass = float(problem.cost @ problem.lengths)
         nodes[np.arange(problem.rows.count), problem.label] = np.log1p(mass)
-        return Potentials(nodes, np.zeros((problem.count, (problem.classes + 2) * problem.stride)))
+        edges = (problem.count, (problem.classes + 2) * problem.classes)
+        return Potentials(nodes, np.zeros(edges, np.float32))
 
     def advance(self, state: ExponentiatedGradientState) -> None:
         """Visit the sentences that are thought to have a gap, or all."""
