@@ -14,7 +14,12 @@ from widemargin.data.training_set import TrainingSet
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.columns import SparsePrimalCD
 from widemargin.methods.newton._column_sets import KeptMatrix
-from widemargin.methods.newton._elastic_net_model import QuadraticModel
+from widemargin.methods.newton._elastic_net_model import (
+    Penalty,
+    QuadraticModel,
+    by_columns,
+    by_matrix,
+)
 from widemargin.methods.newton._samples import balanced_sample
 from widemargin.methods.newton.sparse_weights import SparseProximalNewton
 from widemargin.problems.losses import LOSSES
@@ -209,6 +214,23 @@ def test_scores_come_from_the_copied_columns_where_they_have_all_weights() -> No
     w = np.array([0.0, 2.0, 0.0, 0.0, -1.0, 0.0])
     np.testing.assert_allclose(last.known_scores(rows, w), X @ w)
     assert last.known_scores(rows, w + 1.0) is None
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_minimising_a_model_leaves_its_matrix_as_it_was(free: bool) -> None:
+    random = np.random.default_rng(2)
+    rows, y = Rows.of(random.normal(size=(60, 8))), np.where(np.arange(60) % 3 == 0, 1.0, -1.0)
+    columns, h = Columns(rows, np.arange(8)), random.uniform(0.1, 1.0, size=60)
+    w, rest = np.zeros(8), y * random.uniform(size=60)
+    model = QuadraticModel(columns, w, rows.combine(rest), h, rest, free)
+    matrix = columns.gram(h, free)
+    before, penalty = matrix.copy(), Penalty(0.5, 0.5)
+    found = by_matrix(model, penalty, 1e-10, matrix)
+    np.testing.assert_array_equal(matrix, before)
+    assert np.count_nonzero(found.z)
+    again = by_columns(model, penalty, 1e-10, np.inf)
+    np.testing.assert_allclose(found.z, again.z, atol=1e-8)
+    assert found.move == pytest.approx(again.move, abs=1e-8)
 
 
 def test_columns_are_copied_once_and_all_of_them_after_many_passes() -> None:

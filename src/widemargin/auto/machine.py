@@ -63,6 +63,13 @@ class Machine(MethodNumbers):
     transposed_value : float
         A stored value of a copy that is stored column after column: 6 ns for 300 columns, 12 to 16
         for a thousand and more (w8a, 20 newsgroups, generated text; not calibrated).
+    column_value, column : float
+        A stored value of a product column after column of sparse columns (0.5 to 0.85 ns on six
+        random matrices of 500 to 200,000 rows; not calibrated), and what a column costs beside its
+        values. Of dense columns it costs as much as row after row.
+    changed_column : float
+        What changing the weight of a column costs, in products with that column (1.3 to 2.6 on the
+        same matrices; not calibrated).
     rounded_term : float
         A term of the rounded multiclass loss, per example and class, in a Newton step.
     scattered_multiply, far_multiply : float
@@ -185,11 +192,14 @@ class Machine(MethodNumbers):
     first_columns : int
         Columns of the first working set where weights are sparse; below four times as many, all
         columns are in it. The matrix of so many costs less than the call that forms it.
-    matrix_sweeps, column_sweeps, column_steps, column_matrices : float
+    matrix_entry : float
+        An entry of the matrix of a model of sparse weights, beside what is added to it.
+    matrix_sweeps, column_sweeps, mean_column_sweeps, column_steps, column_matrices : float
         Sweeps over the matrix of a model of sparse weights, and over its columns, in a step; the
         steps of a fit by columns; the matrices of the largest working set that one by matrices
-        costs. The first is set by hand; the others are medians over 30 shapes drawn at random
-        (`benchmarks.column_steps`), with quartiles from 4 to 10, from 4 to 7.5 and from 3 to 5.
+        costs. The first is set by hand; the others are medians over 24 shapes drawn at random
+        (`benchmarks.column_steps`), with quartiles from 4 to 12, from 4 to 6.5 and from 3 to 5.
+        Prices take the mean of the sweeps in a step: the few fits that take many cost the most.
     sweeps_per_round : float
         What incremental sweeps of the robust methods may cost, as a share of a round on the
         undecided examples.
@@ -220,6 +230,9 @@ class Machine(MethodNumbers):
     search_class: float = 15.0
     far_block_value: float = 1.1
     transposed_value: float = 13.0
+    column_value: float = 0.6
+    column: float = 10.0
+    changed_column: float = 1.5
     rounded_term: float = 40.0
     scattered_multiply: float = 0.5
     far_multiply: float = 1.3
@@ -297,9 +310,11 @@ class Machine(MethodNumbers):
     multinomial_matrices: float = 2.0
     diagonal_products: float = 3.0
     first_columns: int = 64
+    matrix_entry: float = 4.0
     matrix_sweeps: float = 40.0
-    column_sweeps: float = 5.8
-    column_steps: float = 4.5
+    column_sweeps: float = 6.1
+    mean_column_sweeps: float = 10.7
+    column_steps: float = 5.0
     column_matrices: float = 4.0
     sweeps_per_round: float = 0.3
 

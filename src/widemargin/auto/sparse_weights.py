@@ -38,7 +38,8 @@ class SparseShape:
     """A problem with sparse weights as the policy sees it: counts, and the columns to start with.
 
     `first` are about the columns in work: all of them where they are few, else those that violate
-    their conditions at w = 0, but no more than twice the rows; `classes` take such steps in turn.
+    their conditions at w = 0, no more than twice the rows with the 1-norm alone; `classes` take
+    such steps in turn.
     """
 
     size: Size
@@ -60,15 +61,19 @@ class SparsePolicy:
         if size.weights <= 4 * first:
             first = size.weights
         elif isinstance(problem, SparseProblem) and not warm:
-            violate = np.abs(problem.slopes_at_zero) > problem.l1_ratio
-            first = max(first, min(int(np.count_nonzero(violate)), 2 * size.rows))
+            violate = int(np.count_nonzero(np.abs(problem.slopes_at_zero) > problem.l1_ratio))
+            # With the 1-norm alone, as many weights as rows are enough.
+            most = 2 * size.rows if problem.l1_ratio == 1.0 else size.weights
+            first = max(first, min(violate, most))
         return SparseShape(size, first, tol, classes)
 
     def first(self, shape: SparseShape, follows: str) -> Decision:
         """Begin with the cheaper method by price, or with what worked at a smaller C."""
         if follows in (MATRIX, SWEEPS):
             return Decision(follows, cause.WORKED_BEFORE)
-        dear = price(MATRIX, shape.size, shape.first) > price(SWEEPS, shape.size, shape.first)
+        # Working sets are twice as large as their weights are many.
+        largest = min(2 * shape.first, shape.size.weights)
+        dear = price(MATRIX, shape.size, largest) > price(SWEEPS, shape.size, shape.first)
         words = cause.SPARSE_COLUMNS if dear else cause.few_columns(shape.first)
         return Decision(SWEEPS if dear else MATRIX, words)
 
@@ -103,8 +108,10 @@ def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
         step = shape.classes * step_price(MATRIX, shape.size, columns) + over
         if leg.works[-1] - leg.works[-2] > often * step and _left(leg, shape.tol) > step:
             return True
-    asked = shape.classes * price(SWEEPS if leg.method == MATRIX else MATRIX, shape.size, columns)
-    asked += over
+    other = SWEEPS if leg.method == MATRIX else MATRIX
+    asked = shape.classes * price(other, shape.size, columns)
+    # What it has spent without an end was at most half of what it takes.
+    asked = over + max(asked, 2.0 * sum(each.work for each in legs if each.method == other))
     return spent > often * asked and _left(leg, shape.tol) > asked
 
 
@@ -127,19 +134,29 @@ def price(method: str, size: Size, columns: int) -> float:
     if method == MATRIX:
         copied, steps = size.product(2.0), MACHINE.column_matrices
     else:
-        copied, steps = MACHINE.transposed_value * size.values, MACHINE.column_steps
+        # Only these columns are copied; to find them takes a pass over the rows.
+        values = MACHINE.transposed_value * _part(size, columns).values
+        copied, steps = size.product() + values, MACHINE.column_steps
     return copied + steps * step_price(method, size, columns)
+
+
+def _part(size: Size, columns: int) -> Size:
+    """Count what so many columns store; those in work have more than others, but for dense ones."""
+    share = columns / max(1, size.weights)
+    values = int(size.values * (share if size.dense else math.sqrt(share)))
+    return Size(size.rows, columns, values)
 
 
 def step_price(method: str, size: Size, columns: int) -> float:
     """Predict what a step of a method costs on so many columns."""
-    # Columns in work have more values than others, unless all have the same.
-    share = columns / max(1, size.weights)
-    part = Size(size.rows, columns, int(size.values * (share if size.dense else math.sqrt(share))))
-    beside = size.product() + part.product(2.0) + size.vectors(MACHINE.newton_vectors)
+    part = _part(size, columns)
     if method == MATRIX:
-        sweeps = MACHINE.matrix_sweeps * MACHINE.tile_multiply * columns**2
-        step = part.gram() + factor(columns) + sweeps
+        entry = MACHINE.matrix_entry + MACHINE.matrix_sweeps * MACHINE.tile_multiply
+        step = part.gram() + factor(columns) + entry * columns**2 + part.product(2.0)
     else:
-        step = MACHINE.column_sweeps * (part.product(3.0) + MACHINE.sweep_call)
-    return step + beside + MACHINE.step
+        # A working set has about twice as many columns as weights.
+        sweep = part.column_sweep(1.0, 0.5)
+        step = MACHINE.mean_column_sweeps * sweep + part.column_product(
+            1.0 + MACHINE.changed_column
+        )
+    return step + size.product() + size.vectors(MACHINE.newton_vectors) + MACHINE.step

@@ -184,7 +184,7 @@ class Columns:
     def sums(self, a: Vector) -> tuple[Vector, Vector]:
         """Return Σ_i x_ij a_i and Σ_i x_ij² a_i for every column j, column by column."""
         sums, squares = np.empty(self.places.size), np.empty(self.places.size)
-        work = self.size.product(2.0)
+        work = self.size.column_product()
         for begin, end in self.source.pieces(work, self.places.size):
             self.by_column.sums(a, sums, squares, begin, end)
         self.source.meter.add(work)
@@ -192,7 +192,7 @@ class Columns:
 
     def combine(self, a: Vector) -> Vector:
         """Return Σ_i x_ij a_i for every column j, column by column."""
-        sums, work = np.empty(self.places.size), self.size.product()
+        sums, work = np.empty(self.places.size), self.size.column_product()
         for begin, end in self.source.pieces(work, self.places.size):
             self.by_column.combine(a, sums, begin, end)
         self.source.meter.add(work)
@@ -200,7 +200,7 @@ class Columns:
 
     def scores(self, w: Vector) -> Vector:
         """Return Σ_j x_ij w_j for every row i, column by column."""
-        out, work = np.zeros(self.source.count), self.size.product(2.0)
+        out, work = np.zeros(self.source.count), self.size.column_product(MACHINE.changed_column)
         for begin, end in self.source.pieces(work, self.places.size):
             self.by_column.add(w, out, begin, end)
         self.source.meter.add(work)

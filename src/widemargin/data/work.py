@@ -48,6 +48,15 @@ class Size:
         value = MACHINE.dense_value if self.dense else MACHINE.sparse_value
         return share * (value * self.values + MACHINE.row * self.rows)
 
+    def column_product(self, share: float = 1.0) -> float:
+        """Price Xᵀα column after column, over a share of the columns: no row has a price there."""
+        value = MACHINE.dense_value if self.dense else MACHINE.column_value
+        return share * (value * self.values + MACHINE.column * self.weights)
+
+    def column_sweep(self, visited: float, changed: float) -> float:
+        """Price a sweep over a share of the columns of a model, some of which change."""
+        return MACHINE.sweep_call + self.column_product(visited + MACHINE.changed_column * changed)
+
     def curved_product(self, used: float) -> float:
         """Price a product with Σ h_i x_i x_iᵀ: rows whose h_i is zero are left out."""
         return self.product(2.0 * used / max(1, self.rows))

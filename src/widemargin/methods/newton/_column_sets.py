@@ -104,7 +104,8 @@ class ByMatrix(ColumnNewton):
         # What is left out costs such a share of what the step can gain: no more than the tolerance.
         allowed = min(_LEFT_OUT, tol / gap) if gap > 0.0 else _LEFT_OUT
         state.kept = KeptMatrix.following(state.kept, model, allowed)
-        matrix, state.curvature = state.kept.matrix.copy(), state.kept.curvature
+        matrix, state.curvature = state.kept.matrix, state.kept.curvature
+        state.problem.meter.add(MACHINE.matrix_entry * matrix.size)
         # The dual variables of a sample prove nothing.
         accuracy = wanted if state.sampled else _EXACT * wanted
         return by_matrix(model, state.penalty, accuracy, matrix)
@@ -157,7 +158,7 @@ class ByColumns(ColumnNewton):
     def minimise(self, state: ColumnState, model: QuadraticModel, wanted: float) -> Minimum:
         """Sweep over the columns until the model is minimised, or a new one is worth more."""
         size = model.columns.size
-        fresh = size.product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
+        fresh = size.column_product(4.0) + size.vectors(MACHINE.newton_vectors) + MACHINE.step
         budget = min(state.trust * fresh, max(fresh, state.spent))
         return by_columns(model, state.penalty, wanted, budget)
 
@@ -176,15 +177,18 @@ def _share(size: Size) -> float:
 
     That takes two passes over the rows, to look at all columns and to copy some.
     """
-    step = MACHINE.transposed_value * size.values + MACHINE.column_sweeps * size.product(3.0)
+    step = MACHINE.transposed_value * size.values
+    step += MACHINE.column_sweeps * size.column_sweep(1.0, 0.5)
     return size.product(2.0) / step
 
 
 def _takes_all(size: Size, wanted: int) -> bool:
     """Whether to form the matrix of all columns, though so many would do.
 
-    Taking columns out has a price; the matrix grows with their square.
+    Taking columns out has a price; the matrix grows with their square. One of half the entries is
+    hardly worth it: more columns will be wanted.
     """
     part = Size(size.rows, wanted, size.values * wanted // size.weights)
-    dear = size.gram() - part.gram() > size.product(_TAKEN_OUT)
-    return 4 * wanted >= size.weights and (2 * wanted >= size.weights or not dear)
+    more = MACHINE.matrix_entry * (size.weights**2 - wanted**2)
+    dear = size.gram() - part.gram() + more > size.product(_TAKEN_OUT)
+    return 4 * wanted >= size.weights and (2 * wanted**2 >= size.weights**2 or not dear)

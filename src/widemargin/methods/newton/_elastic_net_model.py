@@ -98,20 +98,23 @@ class QuadraticModel:
 
 
 def by_matrix(model: QuadraticModel, penalty: Penalty, wanted: float, matrix: Matrix) -> Minimum:
-    """Minimise a model whose matrix is known.
+    """Minimise a model whose matrix is known, and is not changed.
 
     Coordinate descent finds out which weights are zero and what signs the others have; a step of
     Newton's method on these then ends the search, unless it changes a sign.
     """
     side = model.w.size
     G, shares, mass = matrix, np.zeros(side), 0.0
+    diagonal = np.einsum("ii->i", matrix).copy()
     if model.free:
         shares, mass = np.ascontiguousarray(matrix[side, :side]), float(matrix[side, side])
-        G = matrix[:side, :side] - (np.outer(shares, shares) / mass if mass > 0.0 else 0.0)
-        G = np.ascontiguousarray(G)
+        G = np.outer(shares, shares / -mass if mass > 0.0 else 0.0 * shares)
+        G += matrix[:side, :side]
     excess = model.excess / mass if mass > 0.0 else 0.0
     z, slopes = model.w.copy(), model.gradient - excess * shares
     descend(G, slopes, z, penalty, wanted, model.columns.source.meter)
+    # What descending added to it.
+    np.einsum("ii->i", matrix)[:] = diagonal
     move = excess - float(shares @ (z - model.w)) / mass if mass > 0.0 else 0.0
     left = float(penalty.violations(slopes, z).max(initial=0.0))
     return Minimum(z, move, 1.0, left)
@@ -236,7 +239,7 @@ class _ColumnDescent:
         self.sweeps.total = model.excess
         self.meter = self.columns.source.meter
         self.began = self.since = self.meter.nanoseconds
-        self.work = self.columns.size.product(3.0) + MACHINE.sweep_call
+        self.work = self.columns.size.column_sweep(1.0, 1.0)
 
     @property
     def spent(self) -> float:
@@ -245,10 +248,14 @@ class _ColumnDescent:
 
     def sweep(self, order: NDArray[np.int64]) -> float:
         """Visit columns; return the largest violation met."""
-        work, worst = self.work * order.size / max(1, self.z.size), 0.0
+        count, worst = max(1, self.z.size), 0.0
+        changed = int(np.count_nonzero(self.z != 0.0))
+        size, visited = self.columns.size, order.size / count
+        work = size.column_sweep(visited, visited)
         for begin, end in self.columns.source.pieces(work, order.size):
             worst = max(worst, self.sweeps.sweep(order, begin, end))
-        self.meter.add(work)
+        changed = max(changed, int(np.count_nonzero(self.z != 0.0)))
+        self.meter.add(size.column_sweep(visited, changed / count))
         return worst
 
     def settles(self) -> bool:
@@ -262,13 +269,15 @@ class _ColumnDescent:
         """
         z, penalty = self.z, self.penalty
         support = np.flatnonzero(z)
-        slopes = self.columns.combine(self.rest) - self.sweeps.total * self.inverse * self.shares
-        wish = slopes[support] - penalty.rho * np.sign(z[support]) - penalty.ridge * z[support]
+        part = Columns(self.columns.source, self.columns.places[support], self.columns.last)
+        slopes = part.combine(self.rest)
+        slopes -= self.sweeps.total * self.inverse * self.shares[support]
+        wish = slopes - penalty.rho * np.sign(z[support]) - penalty.ridge * z[support]
         diagonal = self.diagonal[support] - self.shares[support] ** 2 * self.inverse
         diagonal = np.maximum(diagonal, _DAMPING * self.diagonal[support]) + penalty.ridge
         most = min(max(_FEW, int(self.spent / self.work)), 2 * support.size)
         step, _, taken = conjugate_gradients(
-            lambda d: self._bent(support, d)[1],
+            lambda d: self._bent(part, support, d)[1],
             wish,
             lambda r: r / diagonal,
             lambda x, r, now, start: np.abs(r).max() <= 0.3 * wanted,
@@ -276,8 +285,8 @@ class _ColumnDescent:
         )
         for fresh in _kept_signs(z[support], step):
             change = fresh - z[support]
-            turned, bent = self._bent(support, change)
-            gain = float(change @ slopes[support]) + 0.5 * penalty.ridge * float(change @ change)
+            turned, bent = self._bent(part, support, change)
+            gain = float(change @ slopes) + 0.5 * penalty.ridge * float(change @ change)
             gain += penalty.of(z[support]) - penalty.of(fresh) - 0.5 * float(bent @ change)
             if gain > 0.0:
                 z[support] = fresh
@@ -287,15 +296,15 @@ class _ColumnDescent:
         self.since = self.meter.nanoseconds
         return taken
 
-    def _bent(self, support: NDArray[np.int64], d: Vector) -> tuple[Vector, Vector]:
-        """Return h ∘ X d and (G + ridge) d for a change of the weights on the support."""
-        change = np.zeros(self.z.size)
-        change[support] = d
-        turned = self.model.curvature * self.columns.scores(change)
+    def _bent(self, part: Columns, support: NDArray[np.int64], d: Vector) -> tuple[Vector, Vector]:
+        """Return h ∘ X d and (G + ridge) d for a change of the weights of some columns."""
+        turned = part.scores(d)
+        turned *= self.model.curvature
         self.meter.add(MACHINE.gradient_call)
         share = float(self.shares[support] @ d) * self.inverse
-        bent = self.columns.combine(turned)[support] - share * self.shares[support]
-        return turned, bent + self.penalty.ridge * d
+        bent = part.combine(turned)
+        bent -= share * self.shares[support] - self.penalty.ridge * d
+        return turned, bent
 
 
 def extrapolation(moves: Sequence[Vector]) -> Vector | None:
