@@ -29,6 +29,9 @@ MATRIX, SWEEPS = "proximal_newton", "primal_cd"
 _HAND_OVER = 5.0
 """Products of a hand-over: two and the norms of the columns certify the point, two begin anew."""
 
+_COUNTED_AT = 1e-4
+"""The tolerance, in the median, of the fits whose steps and sweeps were counted."""
+
 _MOST_LEGS = 12
 """Each hand-over doubles the price: so many are never reached in practice."""
 
@@ -73,7 +76,8 @@ class SparsePolicy:
             return Decision(follows, cause.WORKED_BEFORE)
         # Working sets are twice as large as their weights are many.
         largest = min(2 * shape.first, shape.size.weights)
-        dear = price(MATRIX, shape.size, largest) > price(SWEEPS, shape.size, shape.first)
+        sweeps = price(SWEEPS, shape.size, shape.first, shape.tol)
+        dear = price(MATRIX, shape.size, largest) > sweeps
         words = cause.SPARSE_COLUMNS if dear else cause.few_columns(shape.first)
         return Decision(SWEEPS if dear else MATRIX, words)
 
@@ -109,7 +113,7 @@ def _due(shape: SparseShape, legs: Sequence[Leg]) -> bool:
         if leg.works[-1] - leg.works[-2] > often * step and _left(leg, shape.tol) > step:
             return True
     other = SWEEPS if leg.method == MATRIX else MATRIX
-    asked = shape.classes * price(other, shape.size, columns)
+    asked = shape.classes * price(other, shape.size, columns, shape.tol)
     # What it has spent without an end was at most half of what it takes.
     asked = over + max(asked, 2.0 * sum(each.work for each in legs if each.method == other))
     return spent > often * asked and _left(leg, shape.tol) > asked
@@ -129,14 +133,18 @@ def _left(leg: Leg, tol: float) -> float:
     return (leg.works[-1] - leg.works[-2]) * math.log(missing) / math.log(gained)
 
 
-def price(method: str, size: Size, columns: int) -> float:
-    """Predict what a method costs on so many columns, in all."""
+def price(method: str, size: Size, columns: int, tol: float = _COUNTED_AT) -> float:
+    """Predict what a method costs on so many columns, in all.
+
+    Sweeps converge linearly: what they take grows with the logarithm of the tolerance.
+    """
     if method == MATRIX:
         copied, steps = size.product(2.0), MACHINE.column_matrices
     else:
         # Only these columns are copied; to find them takes a pass over the rows.
         values = MACHINE.transposed_value * _part(size, columns).values
-        copied, steps = size.product() + values, MACHINE.column_steps
+        steps = MACHINE.column_steps * max(1.0, math.log(tol) / math.log(_COUNTED_AT))
+        copied = size.product() + values
     return copied + steps * step_price(method, size, columns)
 
 
