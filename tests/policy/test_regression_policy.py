@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from policy_shapes import leg, shape
 from widemargin.auto.binary import BinaryPolicy
 from widemargin.auto.decision import Leg
 from widemargin.auto.regression import RegressionPolicy
+from widemargin.data.target_set import TargetSet
+from widemargin.problems.regression import RegressionProblem
 
 # loss of two classes that has the prices of the tube, rows, weights, stiffness, who begins
 BEGINNINGS = [
@@ -89,3 +92,15 @@ def test_nothing_is_to_be_sorted_where_nearly_all_rows_are_outside() -> None:
         if decision is not None:
             assert decision.method == "newton"
     assert policy.least_price(found) <= min(o.price for o in policy.offers(found, leg))
+
+
+def test_equal_shapes_are_one_object() -> None:
+    """What is kept by shape is found by identity: comparing fields took longer than a price."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    first, second = (
+        RegressionProblem.of(TargetSet.of(X, X[:, 0].copy()), "epsilon_insensitive", 0.1)
+        for _ in range(2)
+    )
+    policy = RegressionPolicy()
+    assert policy.shape_of(first, 1e-3, False) is policy.shape_of(second, 1e-3, False)
+    assert policy.shape_of(first, 1e-4, False) is not policy.shape_of(second, 1e-3, False)

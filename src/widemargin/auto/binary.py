@@ -12,7 +12,7 @@ from widemargin.auto.decision import Decision, Leg
 from widemargin.auto.experience import worth_trying
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.prediction import saturated, steps_to_go, sweeps_to_go, while_sorting
-from widemargin.auto.shape import BinaryShape
+from widemargin.auto.shape import BinaryShape, same_shape
 from widemargin.linalg.spectrum import spectrum_of
 from widemargin.problems.binary import BinaryProblem
 
@@ -27,7 +27,7 @@ class BinaryPolicy(Contest[BinaryShape]):
 
     def shape_of(self, problem: BinaryProblem, tol: float, warm: bool) -> BinaryShape:
         """Read the counts off a problem, and look at a few rows where that is worth its price."""
-        shape = BinaryShape.of(problem, tol)
+        shape = same_shape(BinaryShape.of(problem, tol))
         if not prices.worth_a_look(shape):
             return shape
         return replace(shape, spectrum=spectrum_of(problem.rows, problem.free_intercept))

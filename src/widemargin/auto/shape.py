@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from widemargin.auto.experience import Known
+from widemargin.data.cached import cached_property
 from widemargin.data.quick_init import quick_init
 from widemargin.data.work import Size
 from widemargin.linalg.spectrum import Spectrum
@@ -65,6 +67,10 @@ class BinaryShape:
 
     def __hash__(self) -> int:
         """Prices are kept by shape and asked for often: these tell most shapes apart."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.stiffness, self.tol, self.size.rows, self.size.values))
 
     @classmethod
@@ -82,6 +88,15 @@ class BinaryShape:
             loss.smooth and loss.curvature_level is not None,
             rows.elsewhere,
         )
+
+
+@lru_cache(maxsize=256)
+def same_shape(shape: BinaryShape) -> BinaryShape:
+    """Return the first shape that was equal to this one: what is kept for it is found by identity.
+
+    Comparing all fields takes longer than most that is kept.
+    """
+    return shape
 
 
 @dataclass(frozen=True)
