@@ -196,9 +196,17 @@ def raised(gaps: Sequence[float], proved: float, again: bool) -> list[float]:
     """Raise estimated gaps so that the last one is the gap that was proved, and their rates stay.
 
     (P − D) / D is multiplied by the same factor everywhere, which keeps gaps below one there. If it
-    is not for the first time, their rates mean nothing: none is left below what was proved.
+    is not for the first time, their rates mean nothing: none is left below what was proved. That
+    can be after every sweep: only the last gaps, which are the lowest, are looked at.
     """
-    factor = 1.0 if again else over_dual(proved) / max(over_dual(gaps[-1]), 1e-300)
+    if again:
+        found = list(gaps)
+        for place in range(len(found) - 1, -1, -1):
+            if found[place] >= proved:
+                break
+            found[place] = proved
+        return found
+    factor = over_dual(proved) / max(over_dual(gaps[-1]), 1e-300)
     odds = [factor * over_dual(gap) for gap in gaps]
     return [max(gap, odd / (1.0 + odd), proved) for gap, odd in zip(gaps, odds, strict=True)]
 
