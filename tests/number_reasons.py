@@ -23,6 +23,7 @@ REASONS: dict[str, dict[str, str]] = {
         "_MOST_LEGS": "loans double: a bound that keeps the loop finite",
     },
     "auto/sparse_weights.py": {
+        "_COUNTED_AT": "the tolerance of the fits that were counted, in the median",
         "_HAND_OVER": "products of a certificate and of a start, counted",
         "_MOST_LEGS": "prices double: a bound that keeps the loop finite",
     },

@@ -49,7 +49,7 @@ def test_sweeps_have_no_price_by_row() -> None:
 
 def test_a_method_that_spent_much_without_an_end_is_expected_to_take_more() -> None:
     shape = SparseShape(Size(2000, 500, 1_000_000), 450, 1e-6)
-    asked = price(SWEEPS, shape.size, 450)
+    asked = price(SWEEPS, shape.size, 450, shape.tol)
     now = leg(MATRIX, 2.7 * asked, 3, 0.5, 0.4)
     now.active = 450
     policy = SparsePolicy()
@@ -57,3 +57,9 @@ def test_a_method_that_spent_much_without_an_end_is_expected_to_take_more() -> N
         before = leg(SWEEPS, spent, 2, 0.9, 0.8)
         found = policy.next(shape, [before, now], "")
         assert (found.method if found else None) == follows
+
+
+def test_sweeps_take_more_at_tighter_tolerances_and_matrices_do_not() -> None:
+    size = Size(2000, 500, 1_000_000)
+    assert price(SWEEPS, size, 200, 1e-6) > 1.3 * price(SWEEPS, size, 200, 1e-4)
+    assert price(MATRIX, size, 200, 1e-6) == price(MATRIX, size, 200, 1e-4)
