@@ -52,7 +52,24 @@ def test_certificates_with_known_products_are_those_with_new_ones(
     for _ in range(4):
         _same(problem.certify(state.point)[1], _fresh(problem, X).certify(state.point)[1])
         method().advance(state)
+        total = problem.loss.total(problem.y, problem.cost, state.scores, state.b)
+        assert state.total == pytest.approx(total, rel=1e-12)
     assert np.count_nonzero(state.w)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.4])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_estimated_dual_is_that_of_the_scaled_variables(loss, ratio):
+    X, y, _ = _data(np.float64, sparse=False, wide=True)
+    problem = SparseProblem(Rows.of(X), y, np.full(60, 0.3), LOSSES[loss], False, ratio)
+    for size in (1e-3, 0.05, 0.2):
+        alpha = size * np.random.default_rng(1).random(60)
+        v = (alpha * y) @ X
+        scale = problem._scale(np.abs(v), alpha.sum(), problem.loss.dual_total(alpha, problem.cost))
+        over = np.maximum(scale * np.abs(v) - ratio, 0.0) if ratio < 1.0 else np.zeros(1)
+        wanted = problem.loss.dual_total(scale * alpha, problem.cost)
+        wanted -= float(over @ over) / (2.0 * (1.0 - ratio)) if ratio < 1.0 else 0.0
+        assert problem.estimated_dual(alpha, v) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_the_combination_of_the_last_look_is_not_made_again():

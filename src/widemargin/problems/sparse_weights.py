@@ -127,10 +127,15 @@ class SparseProblem(OfMargins, OnRows):
 
     def estimated_dual(self, alpha: Vector, v: Vector) -> float:
         """Return D near α, whose combination is v, without its rounding."""
-        sizes, value = np.abs(v), self.loss.dual_total(alpha, self.cost)
-        scale = self._scale(sizes, float(alpha.sum()), value)
-        if scale != 1.0:
-            value = self.loss.dual_total(self.loss.clip(scale * alpha, self.cost), self.cost)
+        sizes, linear = np.abs(v), float(alpha.sum())
+        known = self.ridge > 0.0 or self.loss.dual_quadratic is not None
+        value = self.loss.dual_total(alpha, self.cost) if known else np.nan
+        scale = self._scale(sizes, linear, value)
+        if self.loss.dual_quadratic is not None:
+            value = scale * (linear - scale * (linear - value))
+        elif scale != 1.0 or not known:
+            # No factor is above one: the dual variables stay in their ranges.
+            value = self.loss.dual_total(scale * alpha if scale != 1.0 else alpha, self.cost)
         return value - self._conjugate(scale, sizes)
 
     def smallest_factor(self) -> float:

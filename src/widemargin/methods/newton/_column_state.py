@@ -54,6 +54,8 @@ class ColumnState(State):
     """Whether `v` is not known yet."""
     kept: Any = None
     """The matrix of the last model, if one was formed."""
+    found: float = np.nan
+    """The sum of the losses where the last step led, until that is looked at."""
     margin: float = np.nan
     """How far `v` is likely to be off, where it is guessed."""
 

@@ -52,7 +52,6 @@ _FORETOLD = 0.1
 _INNER = 0.1
 """A model is minimised to this share of the violation that it starts from."""
 
-
 _IN_SIGHT = 0.03
 """A model that has so little left to gain is the last one: it costs less than another one."""
 
@@ -119,9 +118,8 @@ class ColumnNewton(ABC):
         if state.blurred:
             self._look_at_all(state)
         worst = self._grow(state)
-        columns = state.columns
+        columns, guessed = state.columns, state.guessed
         assert columns is not None
-        guessed = state.guessed
         if guessed:
             moved = self._steps_by_guess(state, columns)
         else:
@@ -317,7 +315,7 @@ class ColumnNewton(ABC):
         found = self._searched(state, (old, z), slopes, move, expected)
         if found is None:
             return False
-        fresh, state.scores, state.b, after = found
+        fresh, state.scores, state.b, after, state.found = found
         missed = abs(before - after - expected + 0.5 * bend)
         if fresh is z:
             moves = slopes + move if move else slopes
@@ -340,10 +338,11 @@ class ColumnNewton(ABC):
         slopes: Vector,
         move: float,
         expected: float,
-    ) -> tuple[Vector, Vector, float, float] | None:
+    ) -> tuple[Vector, Vector, float, float, float] | None:
         """Return a step that lowers the objective, if one does.
 
-        Weights, scores, intercept, and the objective there but for weights of other columns.
+        Weights, scores, intercept, the objective there but for weights of other columns, and the
+        sum of the losses, NaN where it was not computed.
         """
         problem, loss = state.problem, state.problem.loss
         old, z = ends
@@ -351,15 +350,16 @@ class ColumnNewton(ABC):
         if expected <= _ROUNDING * (before + state.penalised):
             # Near the optimum a whole step is right although the objective cannot tell.
             state.blind += 1
-            whole = z, state.scores + slopes, state.b + move, before - expected
+            whole = z, state.scores + slopes, state.b + move, before - expected, np.nan
             return whole if state.blind <= _BLIND else None
         for _ in range(_HALVINGS):
             fresh = old + length * (z - old) if length < 1.0 else z
             scores, b = state.scores + length * slopes, state.b + length * move
-            after = loss.total(problem.y, problem.cost, scores, b) + state.penalty.of(fresh)
+            total = loss.total(problem.y, problem.cost, scores, b)
+            after = total + state.penalty.of(fresh)
             problem.meter.add(problem.rows.size.vectors(4.0))
             if before - after >= _SUFFICIENT * length * expected - _ROUNDING * before:
-                return fresh, scores, b, after
+                return fresh, scores, b, after, total
             length *= 0.5
         return None
 
@@ -371,7 +371,10 @@ class ColumnNewton(ABC):
             best = loss.best_intercept(y, cost, state.scores, state.b)
             state.b = best if np.isfinite(best) else state.b
         state.alpha, state.curvature = loss.terms(y, cost, state.scores, state.b)
-        state.total = loss.total(y, cost, state.scores, state.b)
+        # The line search computed it where no better intercept was taken.
+        known = not (problem.free_intercept or np.isnan(state.found))
+        state.total = state.found if known else loss.total(y, cost, state.scores, state.b)
+        state.found = np.nan
         problem.meter.add(MACHINE.step + problem.rows.size.vectors(MACHINE.newton_vectors))
 
     def _look_at_all(self, state: ColumnState) -> None:
