@@ -92,7 +92,10 @@ def test_a_killed_run_goes_on(
     assert not Path("disk.model.checkpoint").exists()
     assert load_model("disk.model").n_features == 8
     assert main([*train, "--resume"]) == 2
-    assert "there is no disk.model.checkpoint to go on from" in capsys.readouterr().err
+    assert (
+        "there is no disk.model.checkpoint to go on from: run without --resume"
+        in capsys.readouterr().err
+    )
 
 
 def test_csv_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -325,10 +325,12 @@ def test_an_iterable_leaves_nothing_behind(tmp_path: Path) -> None:
             lambda: LinearSVC(solver="dual_cd").fit(DiskData([(np.eye(2), [0, 1])])),
             "needs data in memory; the nearest solver",
         ),
+        (lambda: DiskData(chunks), "function cannot be iterated over: call it"),
+        (lambda: DiskData(5), r"int cannot be iterated over$"),
     ],
 )
 def test_what_is_refused(make: Any, message: str) -> None:
-    with pytest.raises((ValueError, FileNotFoundError), match=message):
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
         make()
 
 

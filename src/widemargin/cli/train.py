@@ -113,7 +113,7 @@ def _checkpoints(options: argparse.Namespace, data: Data, path: str) -> Checkpoi
         return None
     file = f"{path}.checkpoint"
     if resume and not os.path.exists(file):
-        raise FileNotFoundError(f"there is no {file} to go on from")
+        raise FileNotFoundError(f"there is no {file} to go on from: run without --resume")
     return Checkpoints(file, resume)
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +120,7 @@ class DiskData(Elsewhere):
         if is_files(source):
             self._file = _cached(files_of(source), options, caches)
         else:
-            if isinstance(label, str | int):
-                raise ValueError("label is for files; blocks are pairs (X, y)")
+            _check_blocks(source, label)
             caches.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix="blocks-", dir=caches))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -197,6 +196,18 @@ class DiskData(Elsewhere):
         parts, _, own = split_subset(self._file.cuts, places)
         sample = [self._file.picked(int(p), held) for p, held in zip(parts, own, strict=True)]
         return shift_of_sample(np.concatenate(sample))
+
+
+def _check_blocks(source: Any, label: Any) -> None:
+    """Refuse what gives no blocks of rows."""
+    if isinstance(label, str | int):
+        raise ValueError("label is for files; blocks are pairs (X, y)")
+    if not isinstance(source, Iterable):
+        hint = ": call it" if callable(source) else ""
+        raise TypeError(
+            f"source must name files or give blocks of rows, but {type(source).__name__} cannot be "
+            f"iterated over{hint}"
+        )
 
 
 def _blocks_of(file: BlockFile, threads: Threads, free: int, shift: Any) -> LocalBlocks:
