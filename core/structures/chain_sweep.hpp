@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "structures/balanced.hpp"
 #include "structures/cached_visit.hpp"
 #include "structures/cell_products.hpp"
 #include "structures/chain_block.hpp"
@@ -44,7 +45,7 @@ class ChainSweep {
     for (std::int64_t i = 0; i < data.count; ++i) {
       if (data.cost[i] > 0.0) order_.push_back(i);
     }
-    return open(seed, enough);
+    return open(data, seed, enough);
   }
 
   // Begins a pass over the sentences whose labelings have products, without searches for others.
@@ -53,7 +54,7 @@ class ChainSweep {
     for (std::int64_t i = 0; i < data.count; ++i) {
       if (cache[i].with_products() && cache[i].cells.known()) order_.push_back(i);
     }
-    return open(seed, enough);
+    return open(data, seed, enough);
   }
 
   // Goes on with such a pass for about so many rows; returns whether it is complete.
@@ -140,8 +141,9 @@ class ChainSweep {
   double total_gap() const { return std::accumulate(gaps.begin(), gaps.end(), 0.0); }
 
  private:
-  std::int64_t open(std::uint64_t seed, double enough) {
+  std::int64_t open(const ChainData& data, std::uint64_t seed, double enough) {
     shuffle(order_, seed);
+    balance(order_, batch_, [&](std::int64_t i) { return data.length(i); });
     next_ = 0;
     enough_ = enough;
     read = 0;

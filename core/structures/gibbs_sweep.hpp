@@ -13,6 +13,7 @@
 #include <numeric>
 #include <vector>
 
+#include "structures/balanced.hpp"
 #include "structures/gibbs_visit.hpp"
 #include "structures/token_gram.hpp"
 #include "sweeps/active_set.hpp"
@@ -44,6 +45,7 @@ class GibbsSweep {
       if (gaps[i] > threshold && data.cost[i] > 0.0) order_.push_back(i);
     }
     shuffle(order_, seed);
+    balance(order_, batch_, [&](std::int64_t i) { return data.length(i); });
     next_ = 0;
     return std::ssize(order_);
   }

@@ -79,6 +79,12 @@ def test_values_of_dictionaries_are_exact() -> None:
     np.testing.assert_array_equal(mixed.X.toarray(), [[1.0, 0.5], [0.1, 0.0], [0.0, 1e300]])
 
 
+@pytest.mark.parametrize("value", [object(), b"word", np.ones(3)])
+def test_what_a_feature_cannot_be(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"feature 'a' has the value .* it must be a number"):
+        SequenceSVC().fit([[{"a": value}, {"b": 1.0}]], [["A", "B"]])
+
+
 def test_values_that_are_all_one_take_no_memory() -> None:
     random = np.random.default_rng(0)
     words = [[[f"w{a}", f"v{b}"] for a, b in random.integers(0, 9, (5, 2))] for _ in range(30)]

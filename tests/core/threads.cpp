@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "structures/balanced.hpp"
 #include "threads/pool.hpp"
 #include "threads/team.hpp"
 
@@ -112,3 +113,12 @@ TEST(pool_sleeps_while_another_thread_finishes_a_long_task) {
   CHECK(cpu_seconds() - before < 0.02);
 }
 #endif
+
+TEST(batches_have_their_longest_tasks_at_both_ends) {
+  const std::vector<std::int64_t> length{3, 9, 1, 7, 5, 2, 8, 4, 6, 0};
+  std::vector<std::int64_t> order{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  wm::balance(order, 4, [&](std::int64_t i) { return length[static_cast<std::size_t>(i)]; });
+  CHECK((order == std::vector<std::int64_t>{1, 0, 2, 3, 6, 7, 5, 4, 8, 9}));
+  wm::balance(order, 1, [](std::int64_t) { return 0; });
+  CHECK(order.front() == 1 && order.back() == 9);
+}

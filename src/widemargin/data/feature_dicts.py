@@ -31,7 +31,17 @@ def _items(token: Any) -> Iterator[tuple[str, float]]:
         elif isinstance(value, list | tuple | set | frozenset):
             yield from ((f"{name}={inner}", 1.0) for inner in _in_order(value))
         elif value is not None:
-            yield str(name), float(value)
+            yield str(name), _number(name, value)
+
+
+def _number(name: Any, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"feature {name!r} has the value {value!r}; it must be a number, a string, a list of "
+            "strings or a dictionary of features"
+        ) from error
 
 
 def _in_order(names: Any) -> Any:
