@@ -240,7 +240,7 @@ def not_in_memory(method: Method, problem: Any) -> str | None:
 
 def register(name: str, method: type[Method]) -> None:
     """Add a method under a name that ``solver=`` takes, for the kind of problem it serves."""
-    METHODS.setdefault(name, {})[_key(method.serves)] = method
+    METHODS.setdefault(name, {})[_key(method.serves)] = method  # type: ignore[arg-type]
 
 
 def solvers_for(kind: type[Problem]) -> list[str]:

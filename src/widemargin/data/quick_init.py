@@ -31,7 +31,7 @@ def quick_init(cls: type[T]) -> type[T]:
         raise TypeError(f"{cls.__name__} sets more than it is given")
     known: dict[str, Any] = {"_missing": MISSING}
     given, lines = ["self"], [" own = self.__dict__"]
-    for each in sorted(fields(cls), key=lambda field: field.kw_only):  # type: ignore[arg-type]
+    for each in sorted(fields(cls), key=lambda field: bool(field.kw_only)):  # type: ignore[arg-type]
         name, value = each.name, each.name
         if each.kw_only and "*" not in given:
             given.append("*")
