@@ -43,6 +43,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "auto/prices.py": {
         "_UNSURE": "a standard deviation of two guessed prices",
+        "_LEADS": "most of the norms",
         "_LOOK": "a share that does not matter",
     },
     "auto/robust_stages.py": {

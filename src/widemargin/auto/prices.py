@@ -22,6 +22,9 @@ _UNSURE = 3.0
 standard deviation of their ratio, where a logistic fit's price is known to a factor of 1.6 and the
 sweeps are to one of 2.5."""
 
+_LEADS = 0.5
+"""Share of the squared norms along one direction from which errors in the rest matter less."""
+
 _LOOK = 0.05
 """What a look at the rows may cost, as a share of the cheapest method's price."""
 
@@ -169,7 +172,9 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     holds here too. Nor does it begin where samples make Newton's steps cheap, unless a step or two
     do, or where rows are fewer than weights: then it depends on the same eigenvalues as sweeps,
     which cost no more and show their rate from the first on, and has to be the cheaper one by far.
-    It is no guess where the largest eigenvalue bounds the steps.
+    It is no guess where the largest eigenvalue bounds the steps. The one after it says as much only
+    where the first direction has most of the norms, or rows are no fewer than weights: text has
+    more directions in common than a few documents show.
     """
     size = shape.size
     free = size.rows < size.weights
@@ -182,11 +187,13 @@ def quasi_newton(shape: BinaryShape) -> Offer:
     steps = min(guess, bound) * size.quasi_newton_step()
     price = size.product(1.0 if free else 3.0) + min(steps, most)
     begins = not _sampled(size) and not (free and _UNSURE * price > expected(shape))
-    begins = shape.smooth and (bound <= guess or begins)
+    leads = shape.spectrum is not None and shape.spectrum.leading >= _LEADS
+    sure = _bounded_steps(shape, mean, by_largest=free and not leads) <= guess
+    begins = shape.smooth and (sure or begins)
     return _as_known(shape, Offer("quasi_newton", price, begins=begins))
 
 
-def _bounded_steps(shape: BinaryShape, mean: float) -> float:
+def _bounded_steps(shape: BinaryShape, mean: float, by_largest: bool = False) -> float:
     """Return how many steps the largest eigenvalues that the rows add allow; at least one.
 
     As conjugate gradients, L-BFGS takes a step for an eigenvalue that stands out, and for the rest
@@ -201,7 +208,11 @@ def _bounded_steps(shape: BinaryShape, mean: float) -> float:
     scale = found.spread * shape.stiffness
     first = _steps_at(scale * found.largest, shape.tol)
     # Where pieces change, what a step has taken out comes back.
-    return first if shape.pieces else min(first, 1.0 + _steps_at(scale * found.second, shape.tol))
+    return (
+        first
+        if shape.pieces or by_largest
+        else min(first, 1.0 + _steps_at(scale * found.second, shape.tol))
+    )
 
 
 def _steps_at(largest: float, tol: float) -> float:
