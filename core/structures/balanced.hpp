@@ -12,6 +12,7 @@ namespace widemargin {
 // from both ends: what they wait for when a batch ends is a short one.
 template <class Length>
 void balance(std::vector<std::int64_t>& order, std::int64_t batch, Length&& length) {
+  if (batch < 2) return;
   std::vector<std::int64_t> sorted;
   for (std::int64_t begin = 0; begin < std::ssize(order); begin += batch) {
     const std::int64_t count = std::min(batch, std::ssize(order) - begin);

@@ -79,7 +79,8 @@ class SequenceClassifier(CertifiedClassifier):
             del table
         else:
             sequences = sequences_of(X, lengths, None)
-        self._train(sequences, joined_labels(y, sequences.lengths), sample_weight)
+        named = names is not None
+        self._train(sequences, joined_labels(y, sequences.lengths), sample_weight, named)
         del sequences  # the names take as much room
         if names is not None:
             core.return_memory()
@@ -88,7 +89,13 @@ class SequenceClassifier(CertifiedClassifier):
             del self.feature_names_
         return self
 
-    def _train(self, sequences: Sequences, labels: NDArray[Any], sample_weight: Any = None) -> None:
+    def _train(
+        self,
+        sequences: Sequences,
+        labels: NDArray[Any],
+        sample_weight: Any = None,
+        named: bool = False,
+    ) -> None:
         if labels.size == 0:
             raise ValueError("X has no sequence with any rows")
         classes, codes = np.unique(labels, return_inverse=True)
@@ -100,8 +107,9 @@ class SequenceClassifier(CertifiedClassifier):
         problem = self._problem(sequences, codes, cost, classes.size, threads)
         del codes
         same = np.array_equal(getattr(self, "classes_", []), classes)
-        # Reading names and labels leaves much memory free that the C library would keep.
-        core.return_memory()
+        if named:
+            # Reading names leaves much memory free that the C library would keep.
+            core.return_memory()
         warm = self._start(problem) if self.warm_start and same else None
         solutions = self._solve(["all"], lambda _: problem, lambda *_: warm)
         self.classes_ = classes
