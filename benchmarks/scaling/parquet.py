@@ -1,6 +1,6 @@
 """Time from a Parquet file to the cache of blocks, against pyarrow's own reading of the file.
 
-``python -m benchmarks.scaling.parquet --megabytes 400``
+``python -m benchmarks.scaling.parquet --megabytes 400 --rows 65536``
 
 pyarrow reads in three ways: the whole file as a table of columns, the same turned into one matrix
 of rows, which any training needs, and batch by batch, which needs no more memory than a batch. The
@@ -25,20 +25,22 @@ import numpy as np
 from widemargin import DiskData
 
 
-def write(path: str, megabytes: float, width: int, dtype: str) -> int:
-    """Write a file of random numbers and labels; return the bytes of the numbers."""
+def write(path: str, megabytes: float, width: int, dtype: str, rows: int) -> int:
+    """Write a file of random numbers and labels in row groups; return the bytes of the numbers."""
     import pyarrow as arrow
     from pyarrow import parquet
 
     random = np.random.default_rng(0)
-    names, rows = [f"f{j}" for j in range(width)], 65_536
-    count = max(1, int(megabytes * 1e6 / (rows * width * np.dtype(dtype).itemsize)))
+    names, whole = [f"f{j}" for j in range(width)], megabytes * 1e6
+    wanted = max(1, int(whole / (width * np.dtype(dtype).itemsize)))
+    rows = min(rows or wanted, wanted)
+    count = wanted // rows
     writer = None
     for _ in range(count):
         columns = {name: random.standard_normal(rows).astype(dtype) for name in names}
         table = arrow.table({**columns, "label": random.integers(0, 2, rows)})
         writer = writer or parquet.ParquetWriter(path, table.schema)
-        writer.write_table(table)
+        writer.write_table(table, row_group_size=rows)
     assert writer is not None
     writer.close()
     return count * rows * width * np.dtype(dtype).itemsize
@@ -80,6 +82,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=400.0)
     parser.add_argument("--widths", default="50,500")
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--rows", type=int, default=65_536, help="of a row group; 0: one for all")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     readers: dict[str, Callable[[str], Any]] = {
@@ -91,8 +94,8 @@ def main() -> None:
     for width in map(int, options.widths.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "data.parquet")
-            size = write(path, options.megabytes, width, options.dtype)
-            print(f"{size / 1e6:.0f} MB of {options.dtype}, {width} columns")
+            size = write(path, options.megabytes, width, options.dtype, options.rows)
+            print(f"{size / 1e6:.0f} MB of {options.dtype}, {width} columns", flush=True)
             wall: dict[str, list[float]] = {name: [] for name in readers}
             processor: dict[str, list[float]] = {name: [] for name in readers}
             for _ in range(options.repeats):
