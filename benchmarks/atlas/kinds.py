@@ -1,6 +1,6 @@
 """`auto` beside every named solver on regression, one class and sparse weights.
 
-``python -m benchmarks.atlas.kinds [--seed 1] [--cells 60] [--minutes 4]`` adds to
+``python -m benchmarks.atlas.kinds [--seed 1] [--cells 60] [--minutes 4] [--kind sparse]`` adds to
 ``results/atlas_kinds_seed<seed>.csv``, cell by cell, and prints mean and worst regret of each kind.
 Shapes and data are those of the map (`design`), up to a million stored values; the kinds take
 turns. Regression has a linear target with noise of three degrees of freedom, one class the
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -173,13 +174,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cells", type=int, default=60)
     parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--kind", default="", help="only kinds whose names have this word")
     parser.add_argument("--core", type=int, help="pin the fits to this core")
     parser.add_argument("--again", action="store_true", help="measure known cells anew")
     options = parser.parse_args()
     path = RESULTS / f"atlas_kinds_seed{options.seed}.csv"
     rows = [] if options.again else read_rows(path)
     known, until = {row["index"] for row in rows}, time.monotonic() + 60.0 * options.minutes
-    for _, which in zip(range(options.cells), cells(options.seed), strict=False):
+    drawn = (which for which in cells(options.seed) if options.kind in which.kind)
+    for which in islice(drawn, options.cells):
         if which.cell.index in known or time.monotonic() > until:
             continue
         rows.append(measure(which, options.core))
