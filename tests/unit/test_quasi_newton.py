@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from widemargin import LinearSVC, LinearSVR, LogisticRegression
 from widemargin.auto.registry import choice_of
+from widemargin.data import work
 from widemargin.data.training_set import TrainingSet
 from widemargin.linalg.limited_memory import LimitedMemory
 from widemargin.methods.base import Settings
@@ -124,3 +125,22 @@ def test_limited_memory_is_exact_on_a_quadratic() -> None:
     assert len(memory.pairs) == 6
     memory.add(right, right)
     assert len(memory.pairs) == 6
+
+
+def test_solving_with_a_factor_is_counted() -> None:
+    """Two values a row, but 700 weights: nearly all of a step is solving with the factor."""
+    X = sp.csr_matrix(sp.eye(699, 700) - sp.eye(699, 700, k=1))
+    y = np.where(np.random.default_rng(0).random(699) < 0.5, -1.0, 1.0)
+    data = TrainingSet.of(X, y, C=100.0, fit_intercept=False)
+    problem = BinaryProblem.of(data, 1, LOSSES["squared_hinge"])
+    state = QuasiNewton().start(problem, None, Settings(1e-6, 0))
+
+    def counted() -> float:
+        before = problem.meter.nanoseconds
+        QuasiNewton().advance(state)
+        return problem.meter.nanoseconds - before
+
+    plain = counted()
+    state.metric = state.metric.renewed(problem, state.curvature)
+    assert state.metric.factor is not None
+    assert counted() - plain == pytest.approx(work.solve(700), rel=0.1)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from widemargin.auto.contest import Offer
 from widemargin.auto.machine import MACHINE
 from widemargin.auto.shape import BinaryShape
-from widemargin.data.work import Size, factor
+from widemargin.data.work import Size, factor, solve
 from widemargin.linalg.spectrum import rows_looked_at
 
 _UNSURE = 3.0
@@ -229,7 +229,7 @@ def quasi_newton_factor(shape: BinaryShape) -> float:
     size = shape.size
     if size.weights > MACHINE.largest_factorised or shape.pieces:
         return math.inf
-    steps = MACHINE.factor_steps * size.quasi_newton_step()
+    steps = MACHINE.factor_steps * (size.quasi_newton_step() + solve(size.weights))
     return size.gram() + factor(size.weights) + steps
 
 

@@ -177,3 +177,8 @@ def factor(side: int) -> float:
     """Price the Cholesky factorisation of a matrix, and a solution with it."""
     columns = side / 3.0 + MACHINE.thin_columns
     return MACHINE.small_factor + MACHINE.blas_multiply * side * side * columns
+
+
+def solve(side: int) -> float:
+    """Price solving with a Cholesky factor that is there."""
+    return MACHINE.solve_call + MACHINE.solve_entry * side * side

@@ -88,7 +88,7 @@ def _blocks_work(size: Size, classes: int, ties: int, freedoms: int) -> float:
 
 def tied_product(size: Size, classes: int, stride: int, ties: int) -> float:
     """Price a product with the matrix, of the examples that have ties, and solving with blocks."""
-    blocks = classes * (MACHINE.solve_call + MACHINE.solve_entry * size.weights**2)
+    blocks = classes * work.solve(size.weights)
     product = size.block_product(stride, 2.0) * ties / max(1, size.rows)
     return MACHINE.gradient_call + product + blocks
 

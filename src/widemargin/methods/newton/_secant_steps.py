@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
+from widemargin.data import work
 from widemargin.linalg.limited_memory import LimitedMemory
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._line_search import line_search
@@ -72,6 +73,8 @@ def step(state: QuasiNewtonState) -> None:
     elif state.memory.pairs and metric.is_plain and rows.count >= rows.weights:
         metric.scale = _inverse_variances(problem, state.curvature)
     has_factor = state.metric.factor is not None
+    if has_factor:
+        problem.meter.add(work.solve(rows.weights))
     direction = state.memory.solve(-state.gradient, state.metric.solve, scaled=has_factor)
     at_zero = float(state.gradient @ direction)
     if not at_zero < 0.0:

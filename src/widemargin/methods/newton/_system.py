@@ -214,7 +214,8 @@ class NewtonSystem:
         size, used = problem.rows.size, float(problem.rows.nonzeros(curvature))
         used *= 1.0 if sums is None else min(1.0, sums.share)
         price = size.gram(used) + work.factor(size.weights)
-        return min(MACHINE.most_products, int(price / size.gradient_step()))
+        each = size.gradient_step() + work.solve(size.weights)
+        return min(MACHINE.most_products, int(price / each))
 
     def _by_products(
         self,
@@ -339,6 +340,7 @@ def _conjugate_gradients(
     enough = NewtonAccuracy(right, accuracy, _FAR)
     found = conjugate_gradients(product, right, preconditioner.solve, enough, most, moved)
     _count_gradients(problem, found[2])
+    problem.meter.add(found[2] * work.solve(problem.rows.weights))
     return found
 
 
