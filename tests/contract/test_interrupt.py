@@ -47,7 +47,8 @@ for line in sys.stdin:
         came_back = time.process_time()
         assert "because it was interrupted" in str(stop), str(stop)
     else:
-        raise AssertionError("Ctrl-C was lost")
+        print("null", flush=True)
+        continue
     first = dict(status=model.status_, primal=model.primal_.tolist(), dual=model.dual_.tolist(),
                  gap=[c.relative_gap for c in model.certificates_])
     model.set_params(time_limit=0.3).fit(X, y)
@@ -59,9 +60,9 @@ for line in sys.stdin:
 # (rows, features) that keep each method busy for seconds at a tolerance of 1e-15.
 BUSY = {
     "dual_cd": (20_000, 100),
-    "auto": (40_000, 1200),
-    "newton": (40_000, 1200),
-    "quasi_newton": (60_000, 1200),
+    "auto": (80_000, 1200),
+    "newton": (80_000, 1200),
+    "quasi_newton": (110_000, 1200),
 }
 
 
@@ -96,6 +97,7 @@ def interrupted(
     child.send_signal(signal.SIGINT)
     answer = child.stdout.readline()
     assert answer, child.communicate()
+    assert answer != "null\n", "Ctrl-C was lost, or the fit was done before it came"
     came_back, first, second = json.loads(answer)
     return came_back - sent, first, second
 
@@ -121,20 +123,20 @@ def check(child: subprocess.Popen[str], arguments: tuple[Any, ...], delay: float
 @pytest.mark.parametrize(("solver", "loss"), PAIRS)
 def test_interrupt(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     n, d = BUSY.get(solver, (20_000, 1200))
-    check(child, (loss, solver, n, d, 2, None), delay=0.2 if solver == "quasi_newton" else 0.4)
+    check(child, (loss, solver, n, d, 2, None), delay=0.2)
 
 
 @pytest.mark.parametrize(("solver", "loss"), [pair for pair in PAIRS if pair[1] != "logistic"])
 def test_interrupt_at_the_start(child: subprocess.Popen[str], solver: str, loss: str) -> None:
     """Before the first step is over there is an answer too."""
     n, d = BUSY.get(solver, (20_000, 1200))
-    check(child, (loss, solver, n, d, 2, None), delay=0.1)
+    check(child, (loss, solver, n, d, 2, None), delay=0.05)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_interrupt_of_several_classes(child: subprocess.Popen[str], loss: str, n_jobs: int) -> None:
-    check(child, (loss, "auto", 20_000, 600, 4, n_jobs), delay=0.4)
+    check(child, (loss, "auto", 30_000, 600, 4, n_jobs), delay=0.2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
