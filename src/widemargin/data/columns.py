@@ -92,11 +92,11 @@ class Columns:
     @classmethod
     def of(cls, rows: Rows, places: Places, last: LastColumns) -> Columns:
         """Return columns, or the last ones copied if these are among them and most of them."""
-        near = last.places is not None and last.places.size <= _SPARE * places.size
-        if near and last.source is rows.view:
+        known = last.places if last.source is rows.view else None
+        if known is not None and known.size <= _SPARE * places.size:
             among = np.zeros(rows.weights, dtype=bool)
-            among[last.places] = True
-            places = last.places if among[places].all() else places
+            among[known] = True
+            places = known if among[places].all() else places
         return cls(rows, places, last)
 
     @property
