@@ -125,21 +125,24 @@ _MANY_NUMBERS, _ROWS_OF_A_CLASS = 50, 10
 than classes: digits, characters and species have more rows each, or names."""
 
 
-def note_targets(output: Output, y: Any) -> None:
+def note_targets(output: Output, y: Any, path: str) -> None:
     """Say that there is another task, if the labels look like numbers to predict."""
     import numpy as np
 
     y = np.asarray(y)
     if y.dtype.kind not in "iuf":
         return
+    if y.dtype.kind == "f" and not bool((y == np.floor(y)).all()):
+        raise ValueError(
+            f"{path}: the labels are not whole numbers, and so no classes; --task regression "
+            "predicts numbers"
+        )
     different = np.unique(y).size
-    classes = y.dtype.kind != "f" or bool((y == np.floor(y)).all())
-    if classes and not max(_MANY_NUMBERS, y.size / _ROWS_OF_A_CLASS) < different:
-        return
-    output.note(
-        f"the labels are {different:,} different numbers in {y.size:,} rows, each of which is "
-        "taken for a class; --task regression predicts numbers"
-    )
+    if max(_MANY_NUMBERS, y.size / _ROWS_OF_A_CLASS) < different:
+        output.note(
+            f"the labels are {different:,} different numbers in {y.size:,} rows, each of which is "
+            "taken for a class; --task regression predicts numbers"
+        )
 
 
 def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
