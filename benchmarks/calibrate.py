@@ -14,6 +14,7 @@ import argparse
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,15 @@ from scipy.linalg.lapack import dpotrf
 
 from widemargin.auto import machine
 from widemargin.auto.machine import MACHINE
+from widemargin.auto.registry import choice_of
 from widemargin.data.rows import Rows, as_rows_array
-from widemargin.data.work import factor
 from widemargin.methods.base import Settings
 from widemargin.methods.coordinate.block_dual_cd import BlockDualCD
 from widemargin.methods.coordinate.dual_cd import DualCD
-from widemargin.methods.newton.proximal_newton import ProximalNewton
 from widemargin.problems.binary import BinaryProblem
 from widemargin.problems.losses import LOSSES
 from widemargin.problems.multiclass import MulticlassProblem
+from widemargin.run import run
 
 ROUNDS, LEAST_SECONDS = 5, 0.02
 
@@ -95,6 +96,16 @@ def fresh_step(method: Any, problem: Any, steps: int = 3) -> float:
     return 1e9 * best
 
 
+def in_a_run(name: str, problem: Any, few: int = 15) -> float:
+    """Time an iteration of a method with what `run` does around it, start and end not included."""
+    choice = partial(choice_of, name, type(problem))
+    short, long = (
+        nanoseconds(lambda steps=steps: run(problem, choice(), tol=1e-16, max_iter=steps))
+        for steps in (few, 2 * few)
+    )
+    return (long - short) / few
+
+
 def sweep(rows: Rows) -> float:
     """Time one sweep of coordinate descent."""
     problem = binary(rows)
@@ -115,7 +126,7 @@ def of_products() -> Iterator[tuple[str, float]]:
 
 def of_sweeps() -> Iterator[tuple[str, float]]:
     """Yield the prices of coordinate descent."""
-    yield "sweep_call", sweep(dense(32, 2))
+    yield "sweep_call", in_a_run("dual_cd", binary(dense(32, 2)))
     value, visit = per_value_and_row(sweep, dense(50_000, 4), dense(2_000, 400))
     yield "swept_dense_value", value
     yield "visit", visit / LOSSES["squared_hinge"].visit_cost
@@ -157,10 +168,12 @@ def of_matrices() -> Iterator[tuple[str, float]]:
 def of_steps() -> Iterator[tuple[str, float]]:
     """Yield what a step costs in Python: on the smallest problem that is not one compiled call."""
     rows = dense(100, MACHINE.small_weights + 1)
-    size = rows.size
-    arithmetic = size.gram() + factor(size.weights) + size.product(MACHINE.proximal_products)
-    found = fresh_step(ProximalNewton(), binary(rows, "hinge"), 6) - arithmetic
-    yield "step", found / MACHINE.proximal_call
+    curvature, matrix = np.ones(rows.count), np.eye(rows.weights)
+    arithmetic = nanoseconds(lambda: rows.gram(curvature, False))
+    arithmetic += nanoseconds(lambda: dpotrf(matrix, lower=0))
+    arithmetic += MACHINE.proximal_products * product(rows)
+    found = in_a_run("proximal_newton", binary(rows, "hinge")) - arithmetic
+    yield "step", max(1e3, found / MACHINE.proximal_call)
 
 
 def block_visit(rows: Rows, classes: int) -> float:
