@@ -65,6 +65,14 @@ def test_a_dual_value_that_rises_fast_is_progress() -> None:
     assert ahead([5.0, 3.0, 2.0, 1.5, 1.2, 1.1, 1.05, 1.0], 1e-3) > 10.0
 
 
+def test_a_dual_value_that_comes_above_zero_shows_no_rate() -> None:
+    """What follows shows it: here next to nothing."""
+    gaps = [math.inf] * 4 + [2e5, 1e5, 4e4, 2.0, 0.9, 0.88, 0.87, 0.86]
+    assert ahead(gaps, 1e-3) > 3.0  # times the steps so far
+    assert ahead([*gaps[:8], 0.9], 1e-3) == 0.0  # one gap has no rate yet
+    assert ahead([*gaps[:8], 0.9, 0.2, 0.02, 2e-3], 1e-3) < 0.5
+
+
 def test_a_standstill_is_no_reason_to_despair() -> None:
     """An estimate that was too low for once; nine tenths of the way are behind."""
     works = [float(k) for k in range(1, 9)]

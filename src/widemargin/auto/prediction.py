@@ -59,12 +59,16 @@ def ahead(gaps: Sequence[float], tol: float) -> float:
     """Predict how many steps a second-order method still takes, in multiples of those it has made.
 
     `gaps` are the best so far after each step. While D is small beside P, (P − D) / P stays near
-    one however fast D rises, so rates are those of (P − D) / D. No rate that was seen over k steps
-    says much about more than a thousand k, and slow beginnings are followed by faster steps.
+    one however fast D rises, so rates are those of (P − D) / D. Once D is above zero only steps
+    since then count: (P − D) / D falls from anywhere there, and goes on as it may. No rate that was
+    seen over k steps says much about more than a thousand k, and slow beginnings are followed by
+    faster steps.
     """
     if not gaps:
         return 0.0
-    multiple = min(steps_to_go([over_dual(gap) for gap in gaps], tol) / len(gaps), 1000.0)
+    bounded = gaps[-1] < 1.0
+    odds = [math.inf if bounded and gap >= 1.0 else over_dual(gap) for gap in gaps]
+    multiple = min(steps_to_go(odds, tol) / len(gaps), 1000.0)
     return min(multiple, 3.0 + 2.0 * math.sqrt(multiple))
 
 
