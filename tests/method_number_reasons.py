@@ -124,7 +124,14 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_ROUNDING": "a share of the total",
         "_SUFFICIENT": "a share of the predicted decrease",
     },
+    "methods/newton/_box_dual.py": {
+        "_ROUNDS": "a bound on a loop",
+        "_SEARCHES": "a bound on a loop",
+        "_SOLVED": "a share of the derivative",
+        "_LEAST_SHARE": "a share of an interval",
+    },
     "methods/newton/_box_model.py": {
+        "_FEW_ROUNDS": "a bound on a loop",
         "_ROUNDS": "a bound on a loop",
         "_HALVINGS": "a bound on a loop",
         "_SOLVED": "a share of the gradient",
@@ -134,6 +141,7 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "_SOLVED": "a share of the gap",
         "_GOOD_RATE": "a rate",
         "_PATIENCE": "a bound on steps",
+        "_LOWER": "a share of the objective that is rounding",
     },
     "methods/coordinate/one_class.py": {
         "_GROWTH": "samples in all cost a seventh of a pass for each over the rows",

@@ -127,6 +127,32 @@ def test_more_weights_than_a_matrix_has_room_for() -> None:
         assert model.coef_.min() == 0.0
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("bounds", [(0.0, np.inf), (-0.2, 0.3)])
+def test_more_weights_than_examples_and_large_C(loss: str, bounds: tuple[float, float]) -> None:
+    """Few examples tie many weights together: projected steps alone go back and forth."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(40, 300)) * (random.random((40, 300)) < 0.2)
+    y = np.where(np.arange(40) % 2, 1, -1)
+    model = LinearSVC(loss, C=1e4, coef_bounds=bounds, tol=1e-5, max_iter=60).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-5
+    w, b = cp.Variable(300), cp.Variable()
+    objective = 0.5 * cp.sum_squares(w) + 1e4 * cp.sum(losses(loss, X @ w + b, y))
+    inside = [w >= bounds[0], w <= bounds[1]]
+    wanted = cp.Problem(cp.Minimize(objective), inside).solve(solver="CLARABEL")
+    assert model.primal_[0] == pytest.approx(wanted, rel=2e-5)
+
+
+def test_smooth_steps_go_on_while_they_lower_the_objective() -> None:
+    """Over many steps the dual point is worse than at first."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(1000, 400)) * (random.random((1000, 400)) < 0.3)
+    scores = X @ random.normal(size=400)
+    y = np.where(scores > np.median(scores), 1, -1)
+    model = LinearSVC(C=1e5, coef_bounds=(-4.0, 7.0), tol=1e-3).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-3
+
+
 def test_bounds_that_bind_nothing_change_nothing() -> None:
     X, labels, _, _ = data(3)
     free = LinearSVC("squared_hinge", tol=1e-10).fit(X, labels)

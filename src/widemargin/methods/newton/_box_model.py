@@ -1,7 +1,9 @@
 """A quadratic model within a box: min g·p + ½ pᵀ(I + Σ h_i x_i x_iᵀ)p over l ≤ p ≤ u.
 
 Projected Newton: the entries at a bound that the gradient pushes against stay there, the others
-take a Newton step, and what leaves the box is put back. The intercept, last, has no bounds.
+take a Newton step, and what leaves the box is put back. The intercept, last, has no bounds. Where
+few examples with much curvature tie many entries together it goes back and forth, and the dual
+model is solved (`_box_dual`).
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from widemargin.auto.machine import MACHINE
 from widemargin.data import work
 from widemargin.linalg.cholesky import cholesky
 from widemargin.linalg.conjugate_gradients import conjugate_gradients, relative_to_start
+from widemargin.methods.newton._box_dual import BoxDual
 
 Vector = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_FEW_ROUNDS = 4
+"""Projected steps before the dual model is tried; most models need fewer."""
+
 _ROUNDS = 50
-"""Steps at most; each decides again which entries are at a bound."""
+"""Steps after it; each decides again which entries are at a bound."""
 
 _HALVINGS = 30
 """Of a step that does not lower the model."""
@@ -42,15 +48,18 @@ class BoxModel:
     solve: Callable[[Mask, Vector], Vector]
     """From the entries that move and a right side to a solution on them."""
 
-    @classmethod
-    def of(cls, problem: Any, curvature: Vector) -> BoxModel:
-        """Form the matrix, or leave it at products where it would be large."""
-        if problem.rows.weights <= MACHINE.largest_factorised:
-            return cls._formed(problem, curvature)
-        return cls._by_products(problem, curvature)
+    dual: BoxDual
 
     @classmethod
-    def _formed(cls, problem: Any, curvature: Vector) -> BoxModel:
+    def of(cls, problem: Any, curvature: Vector, alpha: Vector) -> BoxModel:
+        """Form the matrix, or leave it at products where it would be large."""
+        dual = BoxDual(problem, curvature, alpha * problem.y)
+        if problem.rows.weights <= MACHINE.largest_factorised:
+            return cls._formed(problem, curvature, dual)
+        return cls._by_products(problem, curvature, dual)
+
+    @classmethod
+    def _formed(cls, problem: Any, curvature: Vector, dual: BoxDual) -> BoxModel:
         rows, free = problem.rows, problem.free_intercept
         matrix = rows.gram(curvature, free)
         diagonal = np.einsum("ii->i", matrix)
@@ -63,10 +72,10 @@ class BoxModel:
             factor = cholesky(matrix[np.ix_(moving, moving)].copy())
             return right if factor is None else factor.solve(right)
 
-        return cls(matrix.__matmul__, solve)
+        return cls(matrix.__matmul__, solve, dual)
 
     @classmethod
-    def _by_products(cls, problem: Any, curvature: Vector) -> BoxModel:
+    def _by_products(cls, problem: Any, curvature: Vector, dual: BoxDual) -> BoxModel:
         rows, free = problem.rows, problem.free_intercept
         diagonal = 1.0 + rows.curvature_diagonal(curvature)
         if free:
@@ -88,23 +97,35 @@ class BoxModel:
             most = MACHINE.largest_products
             return conjugate_gradients(part, right, lambda r: r / own, enough, most)[0]
 
-        return cls(product, solve)
+        return cls(product, solve, dual)
 
     def minimiser(self, gradient: Vector, low: Vector, high: Vector) -> Vector:
         """Return a p within the bounds at which the model is lowest."""
-        p, slope = np.zeros_like(gradient), gradient
+        start = np.zeros_like(gradient)
+        p, solved = self._projected(gradient, (low, high), start, _FEW_ROUNDS)
+        if not solved:
+            p, solved = self.dual.minimiser(self, gradient, (low, high), p)
+        if not solved:
+            p, solved = self._projected(gradient, (low, high), p, _ROUNDS)
+        return p
+
+    def _projected(
+        self, gradient: Vector, box: tuple[Vector, Vector], p: Vector, rounds: int
+    ) -> tuple[Vector, bool]:
+        """Take projected steps from p; return where they lead to, and whether they end there."""
+        slope = gradient + self.product(p)
         size = float(np.linalg.norm(gradient))
-        for _ in range(_ROUNDS):
-            moving = ~(((p <= low) & (slope > 0.0)) | ((p >= high) & (slope < 0.0)))
+        for _ in range(rounds):
+            moving = ~(((p <= box[0]) & (slope > 0.0)) | ((p >= box[1]) & (slope < 0.0)))
             if float(np.linalg.norm(slope[moving])) <= _SOLVED * size:
-                break
+                return p, True
             step = np.zeros_like(p)
             step[moving] = self.solve(moving, -slope[moving])
-            found = self._lower(gradient, (low, high), p, slope, step)
+            found = self._lower(gradient, box, p, slope, step)
             if found is None:
-                break
+                return p, True
             p, slope = found
-        return p
+        return p, False
 
     def _lower(
         self,

@@ -32,6 +32,9 @@ _GOOD_RATE = 0.3
 _PATIENCE = 40
 """Steps without a better gap after which no further progress is expected."""
 
+_LOWER = 1e-12
+"""Share of the objective that a step of a smooth loss has to gain; less is rounding."""
+
 
 @dataclass(eq=False)
 class BoundedState(State):
@@ -46,6 +49,7 @@ class BoundedState(State):
     h: float
     last_mismatch: float = 0.0
     best_gap: float = np.inf
+    primal: float = np.inf
     stalled_steps: int = 0
 
     @property
@@ -100,7 +104,7 @@ class BoundedNewton:
         if free:
             gradient = np.append(gradient, -problem.residual(alpha))
             low, high = np.append(low, -np.inf), np.append(high, np.inf)
-        p = BoxModel.of(problem, curvature).minimiser(gradient, low, high)
+        p = BoxModel.of(problem, curvature, alpha).minimiser(gradient, low, high)
         at_zero = float(gradient @ p)
         direction, direction_b = (p[:-1], float(p[-1])) if free else (p, 0.0)
         state.passes += 3
@@ -146,7 +150,11 @@ class BoundedNewton:
 
     def _take(self, state: BoundedState, gap: float, primal: float) -> None:
         state.expected_gap = state.problem.relative(gap, primal)
-        state.stalled_steps = state.stalled_steps + 1 if gap > 0.9 * state.best_gap else 0
+        # Steps of a smooth loss may gain for long before the dual point is any good.
+        lower = self.smooth and primal < (1.0 - _LOWER) * state.primal
+        better = lower or gap <= 0.9 * state.best_gap
+        state.stalled_steps = 0 if better else state.stalled_steps + 1
+        state.primal = min(primal, state.primal)
         state.best_gap = min(gap, state.best_gap)
         state.finished = state.stalled_steps >= _PATIENCE
 
