@@ -33,13 +33,21 @@ class BinaryPolicy(Contest[BinaryShape]):
         return replace(shape, spectrum=spectrum_of(problem.rows, problem.free_intercept))
 
     def offers(self, shape: BinaryShape, leg: Leg | None = None) -> Sequence[Offer]:
-        """Price the second-order methods; from where sweeps have got to, some take fewer steps."""
-        return prices.offers(shape, leg.gaps[-1] if leg is not None and leg.gaps else 1.0)
+        """Price the second-order methods; from where sweeps have got to, some take fewer steps.
+
+        What sweeps hand over to may be L-BFGS too, but for a loss that is quadratic on pieces.
+        """
+        found = prices.offers(shape, leg.gaps[-1] if leg is not None and leg.gaps else 1.0)
+        swept = leg is not None and leg.method == self.sweeps
+        if not swept or not shape.smooth or shape.pieces:
+            return found
+        return (*found, prices.quasi_newton(shape))
 
     def least_price(self, shape: BinaryShape) -> float:
         """Return the price of the cheapest method from a point next to the solution."""
         found = prices.offers(shape, shape.tol)
-        return found[0].price if found else 0.0
+        least = found[0].price if found else 0.0
+        return min(least, prices.quasi_newton(shape).price) if shape.smooth else least
 
     def sweep(self, shape: BinaryShape) -> float:
         """Price one sweep of coordinate descent over all examples."""

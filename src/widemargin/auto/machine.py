@@ -170,11 +170,11 @@ class Machine(MethodNumbers):
         Conjugate gradients of a Newton step with the diagonal are 1 + steps κ^power at stiffness κ
         (55 runs; all of them of a fit come out 1.5 times too many on average, on the safe side, and
         single runs are off by a factor of 1.6 for the logistic loss, 2.5 for the squared hinge).
-    quasi_steps : tuple of four floats
+    quasi_steps, free_quasi_steps : tuples of three floats
         Steps of L-BFGS: the least, the power of the root of the condition number that they grow
-        with, and that of the mean eigenvalue; the latter where rows are fewer than weights. Least
-        squares over 78 runs of generated shapes, and within 0.1 of the powers that 153 give; single
-        runs are off by a factor of 2.3.
+        with, and that of the sum of the eigenvalues that the rows add. Least squares over 348 runs
+        of generated shapes; single runs are off by a factor of 1.6. Where rows are fewer than
+        weights, the third is the power of the mean eigenvalue (141 runs, a factor of 2.5).
     factor_steps : float
         Steps of L-BFGS that follow a factor of the Hessian: the median over 17 logistic fits of
         generated shapes, of which 14 took one factor and three more.
@@ -299,7 +299,8 @@ class Machine(MethodNumbers):
     multinomial_call: float = 3.0
     gradient_steps: float = 2.0
     gradient_stiffness: float = 0.18
-    quasi_steps: tuple[float, float, float, float] = (3.2, 1.25, 0.08, 0.25)
+    quasi_steps: tuple[float, float, float] = (2.1, 0.54, 0.13)
+    free_quasi_steps: tuple[float, float, float] = (3.2, 1.25, 0.25)
     factor_steps: float = 9.0
     products_per_digit: float = 4.0
     product_vectors: float = 12.0

@@ -49,7 +49,8 @@ class RegressionPolicy(BinaryPolicy):
     def offers(self, shape: BinaryShape, leg: Leg | None = None) -> Sequence[Offer]:
         """Price the second-order methods; where most rows are outside, nothing is to be sorted."""
         sorted_ = leg is not None and most_are_outside(leg.misplaced)
-        return super().offers(replace(shape, pieces=False) if sorted_ else shape, leg)
+        shape = replace(shape, pieces=False) if sorted_ else shape
+        return prices.offers(shape, leg.gaps[-1] if leg is not None and leg.gaps else 1.0)
 
     def least_price(self, shape: BinaryShape) -> float:
         """Return the price of the cheapest method next to the solution, nothing to be sorted."""
