@@ -198,7 +198,9 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
         "NEGLIGIBLE": "a share of the first step",
     },
     "methods/structures/lbfgs.py": {
-        "_MEMORY": "pairs that are kept: the memory of the method",
+        "_FEWEST_PAIRS": "pairs that are kept: the memory of the method",
+        "_MOST_PAIRS": "pairs that are kept: the memory of the method",
+        "_VECTORS": "operations, counted",
         "_DECREASE": "a share of the decrease that a step promises",
         "_MOST_TRIALS": "a bound that keeps the loop finite",
     },

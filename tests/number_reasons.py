@@ -172,7 +172,10 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "problems/tube_support.py": {"_TINY": "a share of the cost", "_ROUNDS": "a bound on a loop"},
     "problems/unpenalised.py": {"_RANK": "a share of the largest eigenvalue"},
-    "problems/conditional.py": {"_WIDEST": "the range of exponentials"},
+    "problems/conditional.py": {
+        "_WIDEST": "the range of exponentials",
+        "_IN_LOGARITHMS": "roundings, counted",
+    },
     "projections/chain.py": {
         **dict.fromkeys(("_MOST_HALVINGS", "_MOST_STEPS"), "a bound that keeps the loop finite"),
         "_RIDGE": "rounding",

@@ -63,8 +63,7 @@ void gibbs_pass(const Rows& rows, const ChainData& data, const double* weights, 
       node_scores(rows, data, i, weights, zeros.data(), false, own.nodes.data());
       const ChainScores scores{own.nodes.data(), data.edges(weights), length, k, stride};
       const double right = labeling_score(scores, y);
-      double sum = std::abs(edges.highest) * static_cast<double>(length) +
-                   std::abs(edges.highest_start) + std::abs(edges.highest_end);
+      double sum = edges.magnitude(length);
       for (std::int64_t t = 0; t < length; ++t) {
         double high = 0.0;
         for (std::int64_t a = 0; a < k; ++a) high = std::max(high, std::abs(scores.node(t)[a]));

@@ -186,8 +186,12 @@ class _Run:
             self._observe()
         elif self._check(self.state.point, self._owned):
             return Status.CONVERGED
-        elif not self.finite or self.best.certificate.is_spoilt(self.settings.tol):
+        elif not self.finite:
             return Status.STALLED
+        elif self.best.certificate.is_spoilt(self.settings.tol):
+            if not getattr(self.method, "rounds_duals", False):
+                return Status.STALLED
+            self.state.finished = True  # another method may prove more
         self.checkpoint()
         if self.iteration >= self.limits.iterations:
             return Status.ITERATION_LIMIT

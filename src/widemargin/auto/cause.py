@@ -58,6 +58,12 @@ def slow_sweeps(remaining: float, made: int) -> str:
     return f"coordinate descent needed {count} more sweeps after {made}"
 
 
+def slow_ascent(remaining: float, made: int) -> str:
+    """Block ascent on the dual is predicted to need too many more passes."""
+    count = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"
+    return f"block ascent needed {count} more passes after {made}"
+
+
 def slow_quasi_newton(remaining: float, made: int) -> str:
     """L-BFGS is predicted to need too many more steps."""
     count = "more than 1000" if remaining >= 1000 else f"about {remaining:.0f}"

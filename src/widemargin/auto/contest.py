@@ -125,6 +125,10 @@ class Contest(ABC, Generic[Shape]):
         """
         return min(self.expected(shape), MACHINE.telling_sweeps * self.sweep(shape))
 
+    def slow(self, remaining: float, made: int) -> str:
+        """Say why sweeps give way: how many more they needed, after how many."""
+        return cause.slow_sweeps(remaining, made)
+
     def swept(self, words: str) -> Decision:
         """Decide for sweeps."""
         return Decision(self.sweeps, words)
@@ -153,7 +157,7 @@ class Contest(ABC, Generic[Shape]):
         )
         if not due:
             return None
-        return offer.taken(cause.slow_sweeps(steps_to_go(leg.gaps, shape.tol), len(leg.gaps)))
+        return offer.taken(self.slow(steps_to_go(leg.gaps, shape.tol), len(leg.gaps)))
 
     def _after_step(self, shape: Shape, legs: Sequence[Leg]) -> Decision | None:
         """Recall a loan that was spent without getting ahead."""

@@ -175,6 +175,11 @@ class Machine(MethodNumbers):
         with, and that of the sum of the eigenvalues that the rows add. Least squares over 348 runs
         of generated shapes; single runs are off by a factor of 1.6. Where rows are fewer than
         weights, the third is the power of the mean eigenvalue (141 runs, a factor of 2.5).
+    chain_visits, chain_steps : float, tuple of two floats
+        Losses and gradients of all sentences that a pass of exponentiated gradients costs (3.6 on
+        CoNLL-2000, 4.2 on the OCR words: a visit evaluates a sentence a few times); steps of L-BFGS
+        on a chain problem at stiffness κ: the least, times (1 + κ)^power (42 runs on three sets of
+        sentences, all but four within a factor of 4; not calibrated).
     factor_steps : float
         Steps of L-BFGS that follow a factor of the Hessian: the median over 17 logistic fits of
         generated shapes, of which 14 took one factor and three more.
@@ -301,6 +306,8 @@ class Machine(MethodNumbers):
     gradient_stiffness: float = 0.18
     quasi_steps: tuple[float, float, float] = (2.1, 0.54, 0.13)
     free_quasi_steps: tuple[float, float, float] = (3.2, 1.25, 0.25)
+    chain_visits: float = 4.0
+    chain_steps: tuple[float, float] = (20.0, 0.25)
     factor_steps: float = 9.0
     products_per_digit: float = 4.0
     product_vectors: float = 12.0

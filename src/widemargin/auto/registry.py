@@ -34,8 +34,8 @@ interior_point    robust                      always: a few dozen steps, whateve
 hybrid, ippa      robust                      rows are very many and four digits are enough
 isg, gs_admm      robust                      as published, to compare with
 cached_frank_wolfe  sequences, hinge          always: labelings are kept and moved between
-exponentiated_gradient  sequences, log loss   always: a few passes of dual block ascent
-lbfgs             sequences, log loss         comparison: quasi-Newton steps on the primal
+exponentiated_gradient  sequences, log loss   always a good start: dual block ascent
+lbfgs             sequences, log loss         C or features are large: quasi-Newton steps
 ================  ==========================  =====================================================
 
 A name may stand for several methods, one for each kind of problem. ``solver="auto"`` leaves it to
@@ -180,7 +180,7 @@ POLICIES = {
     "multinomial": "multinomial:MultinomialPolicy",
     "sequence": "sequence:SequencePolicy",
     "structured": "sequence:SequencePolicy",
-    "conditional": "sequence:ConditionalPolicy",
+    "conditional": "conditional:ConditionalPolicy",
 }
 """For each kind of problem, the policy that decides where the user does not."""
 

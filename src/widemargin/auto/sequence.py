@@ -10,9 +10,3 @@ class SequencePolicy(OneMethod):
     """Visit sentences one by one; the other methods are there to compare with."""
 
     decision = Decision("cached_frank_wolfe", cause.CACHED_LABELINGS)
-
-
-class ConditionalPolicy(OneMethod):
-    """Dual block ascent; quasi-Newton steps on the primal are there to compare with."""
-
-    decision = Decision("exponentiated_gradient", cause.MARGINALS)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
 
 Array = NDArray[np.float64]
 
@@ -58,12 +59,17 @@ class LimitedMemory:
         out, shares = right.copy(), []
         for move, turn, product in reversed(self.pairs):
             share = float(np.vdot(move, out)) / product
-            out -= share * turn
+            _add(-share, turn, out)
             shares.append(share)
         out = first(out)
         if not scaled:
             move, turn, product = self.pairs[-1]
             out *= product / float(np.vdot(turn, first(turn)))
         for (move, turn, product), share in zip(self.pairs, reversed(shares), strict=True):
-            out += (share - float(np.vdot(turn, out)) / product) * move
+            _add(share - float(np.vdot(turn, out)) / product, move, out)
         return np.asarray(out)
+
+
+def _add(amount: float, move: Array, out: Array) -> None:
+    """Add a multiple of a vector, without memory for the product."""
+    daxpy(move.reshape(-1), out.reshape(-1), a=amount)

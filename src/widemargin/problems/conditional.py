@@ -23,8 +23,13 @@ from widemargin.problems.rounding import (
 
 Scores = NDArray[np.float32]
 
-_WIDEST = 660.0
-"""Up to this spread of edges the likeliest label of a row stays e^40 above the smallest number."""
+_WIDEST = 330.0
+"""Beyond this spread of edges passes are in logarithms: core/structures/forward_backward.hpp says
+why."""
+
+_IN_LOGARITHMS = 2.0
+"""Roundings of scores in such a pass for each of those in one that multiplies: at a row there are
+the sum with the edge, the difference from the largest, the logarithm and two more sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +89,11 @@ class ConditionalProblem(ChainProblem):
             + steps
         )
 
+    @property
+    def ascent_work(self) -> float:
+        """Price a visit of exponentiated gradients to every sentence."""
+        return MACHINE.chain_visits * self.gradient_work
+
     def gibbs(self, weights: Matrix) -> tuple[Vector, Vector, Matrix]:
         """Return each sentence's loss, what was added up for it, and the combination v."""
         excess, magnitude = np.empty(self.count), np.empty(self.count)
@@ -115,11 +125,15 @@ class ConditionalProblem(ChainProblem):
             losses, own = float(self.cost @ excess), float(np.vdot(alpha, alpha))
         squared = float(np.vdot(combination, combination))
         product = float(np.vdot(alpha, combination))
+        errors = self._score_errors(alpha, magnitude)
         below = self._loss_error(alpha, excess, magnitude)
-        off = self._combination_error(self._score_errors(alpha, magnitude))
+        off = self._combination_error(errors, -np.expm1(-(excess + 2.0 * errors)))
+        # alpha·v − ½‖v‖² of a vector that is off by δ is wrong by (alpha − v)·δ and ½‖δ‖² only.
         long, length = (upper_norm(value, alpha.size) for value in (own, squared))
-        below += (growth(alpha.size + 8.0) * length + off) * long
-        below += half_square_error(squared, alpha.size, off)
+        apart = np.subtract(alpha, combination, out=combination)
+        apart_by = upper_norm(float(np.vdot(apart, apart)), alpha.size) * (1.0 + 1e-6)
+        below += growth(alpha.size + 8.0) * length * (long + length)
+        below += (1.0 + 1e-6) * (apart_by + off) * off + half_square_error(squared, alpha.size)
         dual = losses + product - 0.5 * squared
         return point, self._bounds(primal, above, dual, below)
 
@@ -194,11 +208,11 @@ class ConditionalProblem(ChainProblem):
 
         Every probability is a product of sums of positive terms, each good to 2 k + 64 roundings,
         and differences inside exponentials are rounded relative to what is subtracted. Where edges
-        are too far apart (`_spread`), products of exponentials vanish and nothing is known.
+        are too far apart (`_spread`) logarithms are added up, each of the size of the magnitude.
         """
         sums = growth(self.lengths * (2.0 * self.classes + 64.0))
-        errors = sums + growth(4.0 * self.lengths + 16.0) * magnitude
-        return np.where(spread <= _WIDEST, errors, np.inf)
+        times = np.where(spread <= _WIDEST, 1.0, _IN_LOGARITHMS)
+        return np.asarray(sums + growth(times * (4.0 * self.lengths + 16.0)) * magnitude)
 
     def _score_errors(self, weights: Matrix, magnitude: Vector) -> Vector:
         """Return the same at weights, where the scores of rows are rounded, too."""
@@ -211,11 +225,14 @@ class ConditionalProblem(ChainProblem):
         total = float(self.cost @ each) + growth(self.count + 8.0) * float(self.cost @ abs(excess))
         return (1.0 + 1e-6) * total
 
-    def _combination_error(self, errors: Vector) -> float:
-        """Bound ‖v − fl(v)‖: marginals are off by a share, and sums are rounded."""
+    def _combination_error(self, errors: Vector, wrong: Vector | float = 1.0) -> float:
+        """Bound ‖v − fl(v)‖: marginals are off by a share, and sums are rounded.
+
+        `wrong` bounds the probability of all other labelings of each sentence.
+        """
         share = np.expm1(np.minimum(4.0 * errors, 300.0))
-        # The coefficients of a row have a norm of √2 c at most, and so do those of an edge.
-        norms = 1.42 * self.cost * np.sqrt(self.lengths)
+        # The coefficients of a row have a norm of √2 c at most, times what other labels have.
+        norms = 1.42 * self.cost * np.sqrt(self.lengths) * wrong
         rows = upper_norm(float(norms @ norms), self.count)
         size = Magnitudes(
             self.rows.frobenius, self.rows.longest, self.rows.count, self.rows.weights

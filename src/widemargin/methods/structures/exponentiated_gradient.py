@@ -58,6 +58,8 @@ class ExponentiatedGradient(SupportsAll):
 
     name = "exponentiated_gradient"
     serves: ClassVar[type[ConditionalProblem]] = ConditionalProblem
+    rounds_duals: ClassVar[bool] = True
+    """Dual points are in single precision: where rounding ends a run, others may get further."""
     leaves_weights: ClassVar[bool] = True
     """Nobody else refers to the weights of a state: a run that ends need not copy them."""
 
@@ -109,9 +111,12 @@ class ExponentiatedGradient(SupportsAll):
         allowed = state.settings.tol * max(primal, 0.0) / max(1, problem.count)
         threshold = -np.inf if state.full_next else _OPEN * allowed
         chosen = sweeps.begin(int(state.random.integers(2**63)), threshold)
-        work = 2.0 * problem.gradient_work
         finish_pass(
-            state, problem, chosen, work, lambda budget: sweeps.sweep(budget, problem.threads)
+            state,
+            problem,
+            chosen,
+            problem.ascent_work,
+            lambda budget: sweeps.sweep(budget, problem.threads),
         )
         primal, gap, full = self._primal(state), sweeps.gap, state.full_next
         estimate = gap / primal if primal > 0.0 else np.inf
