@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 REASONS_OF_METHODS: dict[str, dict[str, str]] = {
+    "methods/newton/_column_state.py": {"_ENOUGH": "a share of the violation"},
     "methods/newton/_column_steps.py": dict.fromkeys(
         (
             "_INNER_STEPS",

@@ -253,3 +253,21 @@ def test_places_beyond_those_that_have_room_are_refused() -> None:
         rows.view.take_by_column(place, np.array([0, 1]), numbers, values, 0, 4)
     with pytest.raises(ValueError, match="next"):
         rows.view.take_by_column(place, np.array([0, 1, 9]), numbers, values, 0, 4)
+
+
+def test_a_known_gap_says_how_far_the_last_model_is_to_be_minimised():
+    """The bound from the penalty asks for more than the gap does; without a gap it stands."""
+    X = sp.random(30, 5, 0.5, "csr", random_state=0)
+    y = np.where(np.arange(30) % 2, 1.0, -1.0)
+    problem = SparseProblem(Rows.of(X), y, np.ones(30), LOSSES["logistic"], False, 1.0)
+
+    def accuracy(gap, sampled=False):
+        state = SparsePrimalCD().start(problem, None, Settings(tol=1e-6, seed=0))
+        state.expected_gap, state.sampled = gap, sampled
+        state.penalised, state.total = 1.0, 0.0
+        return SparsePrimalCD()._accuracy(state, 1e-3)
+
+    assert accuracy(4e-6) == pytest.approx(0.125e-3)
+    assert accuracy(1e-5) == pytest.approx(0.5e-4)
+    for unknown in (accuracy(1e-2), accuracy(np.inf), accuracy(1e-5, sampled=True)):
+        assert unknown == pytest.approx(1e-4)

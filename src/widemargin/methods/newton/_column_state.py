@@ -16,6 +16,9 @@ from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
 
+_ENOUGH = 0.5
+"""Share of the violation that would do, as far as the gap tells."""
+
 
 @dataclass(eq=False, kw_only=True)
 class ColumnState(State):
@@ -86,6 +89,15 @@ class ColumnState(State):
         """
         penalty = self.penalised
         return self.settings.tol * (1.0 + self.total / penalty) if penalty > 0.0 else np.inf
+
+    def enough_by_gap(self, violation: float) -> float:
+        """Return what violation would do where a greater one leaves the gap that is known.
+
+        The gap falls with it at least, and says more than the bound from the penalty. That of a
+        sample proves nothing.
+        """
+        known = not self.sampled and self.settings.tol < self.expected_gap < np.inf
+        return _ENOUGH * violation * self.settings.tol / self.expected_gap if known else 0.0
 
     def worst(self, columns: Columns) -> float:
         """Return the largest violation of the columns of a working set."""

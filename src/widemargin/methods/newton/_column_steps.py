@@ -174,7 +174,7 @@ class ColumnNewton(ABC):
         penalty, wanted = state.penalised, _INNER * violation
         if penalty == 0.0:
             return wanted
-        last = _INNER * state.enough
+        last = max(_INNER * state.enough, state.enough_by_gap(violation))
         return last if _IN_SIGHT * wanted <= last < violation else wanted
 
     def _foresees(self, state: ColumnState) -> float:
