@@ -78,6 +78,15 @@ void register_losses(nb::module_& m) {
       },
       nb::arg("loss"), nb::arg("y"), nb::arg("cost"), nb::arg("alpha"));
   m.def(
+      "largest_share",
+      [](Vector alpha, Vector cost) {
+        const auto n = static_cast<std::int64_t>(alpha.shape(0));
+        require_length(cost, n, "cost");
+        nb::gil_scoped_release release;
+        return largest_share(alpha.data(), cost.data(), n);
+      },
+      nb::arg("alpha"), nb::arg("cost"));
+  m.def(
       "intercept_reach",
       [](const std::string& loss, double up, double down) {
         return with_loss(loss,

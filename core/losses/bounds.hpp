@@ -2,8 +2,10 @@
 // rounding. The bounds themselves are put together in problems/rounding.py.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/compensated.hpp"
 #include "losses/sums.hpp"
@@ -83,6 +85,23 @@ DualSums dual_sums(const Examples& data, const double* alpha) {
   }
   sums.residual = all.value();
   return sums;
+}
+
+// max_i |values[i]| / most[i], not counting 0 / 0; not a number if nothing counts.
+inline double largest_share(const double* values, const double* most, std::int64_t count) {
+  double largest[chains];
+  std::fill(largest, largest + chains, -1.0);
+  auto see = [&](std::int64_t i, int chain) {
+    const double share = std::abs(values[i]) / most[i];
+    largest[chain] = share > largest[chain] ? share : largest[chain];
+  };
+  std::int64_t i = 0;
+  for (; i + chains <= count; i += chains) {
+    for (int chain = 0; chain < chains; ++chain) see(i + chain, chain);
+  }
+  for (; i < count; ++i) see(i, 0);
+  const double found = *std::max_element(largest, largest + chains);
+  return found < 0.0 ? std::numeric_limits<double>::quiet_NaN() : found;
 }
 
 }  // namespace widemargin

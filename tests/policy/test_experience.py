@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from widemargin import LinearSVC, LogisticRegression
 from widemargin.auto import prices
 from widemargin.auto.binary import BinaryPolicy
 from widemargin.auto.decision import Decision
-from widemargin.auto.experience import Known, known_from, merged, worth_trying
+from widemargin.auto.experience import Experience, Known, known_from, merged, worth_trying
 from widemargin.auto.shape import BinaryShape
 from widemargin.threads import first_alone
 
@@ -139,3 +140,34 @@ def test_classes_that_do_what_the_first_one_did_say_it_in_one_sentence() -> None
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 5)), np.arange(300) % 6
     assert LinearSVC().fit(X, y).solver_.count("newton") == 1
+
+
+@pytest.mark.parametrize("loss", [HINGE, LOGISTIC])
+def test_classes_that_are_alike_are_looked_at_once(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And begin as they would if each were looked at on its own."""
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(200, 30)), np.arange(200) % 12
+    model = LogisticRegression(multi_class="ovr") if loss == LOGISTIC else LinearSVC(loss)
+    looks: list[int] = []
+    look = BinaryPolicy.shape_of
+
+    def counted(self: BinaryPolicy, *given: Any) -> BinaryShape:
+        looks.append(1)
+        return look(self, *given)
+
+    monkeypatch.setattr(BinaryPolicy, "shape_of", counted)
+    model.fit(X, y)
+    words, coef, few = model.solver_, model.coef_.copy(), len(looks)
+    assert few < 6
+    monkeypatch.setattr(
+        Experience,
+        "concluded",
+        property(lambda self: None, lambda self, value: None),
+        raising=False,
+    )
+    model.fit(X, y)
+    assert len(looks) == few + 12
+    assert model.solver_ == words
+    assert (model.coef_ == coef).all()

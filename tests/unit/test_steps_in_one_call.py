@@ -117,6 +117,20 @@ def test_largest_magnitude(length: int) -> None:
             assert np.isnan(core.largest_magnitude(spoilt)) == np.isnan(bad)
 
 
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 31])
+def test_largest_share(length: int) -> None:
+    random = np.random.default_rng(length)
+    values, most = random.normal(size=length), random.uniform(0.1, 2.0, size=length)
+    assert core.largest_share(values, most) == np.max(np.abs(values) / most)
+    without_cost = random.random(length) < 0.5
+    values[without_cost] = most[without_cost] = 0.0
+    if not without_cost.all():
+        rest = ~without_cost
+        assert core.largest_share(values, most) == np.max(np.abs(values[rest]) / most[rest])
+    nothing = np.zeros(length)
+    assert np.isnan(core.largest_share(nothing, nothing))
+
+
 def test_weights_of_a_regression_take_their_best_multiple() -> None:
     """Weights that are a little too short are made longer where that proves what is asked for."""
     problem = problem_of("epsilon_insensitive", False)

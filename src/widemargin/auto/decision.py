@@ -165,13 +165,7 @@ class Auto(Generic[Shape]):
     def first(self, problem: Any, warm: Point | None, tol: float) -> Method:
         """Return the method to start with."""
         self._kind = type(problem)
-        self._shape = self._policy.shape_of(problem, tol, warm is not None)
-        seen = self._experience
-        if seen is not None and warm is None:
-            others = seen.left - 1 if seen.alone else 0
-            self._shape = replace(self._shape, known=seen.known, others=others)
-        follows = self._follows if warm is not None else ""
-        method = self._take(self._policy.first(self._shape, follows))
+        method = self._take(self._begins(problem, warm, tol))
         reason = not_in_memory(method, problem) or method.refuses(problem)
         if reason is not None:
             raise ValueError(reason)
@@ -196,6 +190,21 @@ class Auto(Generic[Shape]):
             return None
         decision = self._policy.next(self._shape, self._legs, self._follows)
         return None if decision is None else self._take(decision)
+
+    def _begins(self, problem: Any, warm: Point | None, tol: float) -> Decision:
+        """Look at the problem and decide how to begin; problems that are alike are one look."""
+        seen = self._experience if warm is None else None
+        if seen is not None and seen.concluded is not None:
+            self._shape, decision = seen.concluded
+            return decision
+        self._shape = self._policy.shape_of(problem, tol, warm is not None)
+        if seen is not None:
+            others = seen.left - 1 if seen.alone else 0
+            self._shape = replace(self._shape, known=seen.known, others=others)
+        decision = self._policy.first(self._shape, self._follows if warm is not None else "")
+        if seen is not None and not seen.alone:
+            seen.concluded = self._shape, decision
+        return decision
 
     def _take(self, decision: Decision) -> Method:
         method = self._taken(decision)

@@ -99,6 +99,8 @@ class Experience:
         self.left = count
         self.alone = count > 2
         """Whether the next problem is solved before those that follow."""
+        self.concluded: tuple[Any, Decision] | None = None
+        """Once nothing is added any more: the shape of all that are left, and how they begin."""
 
     def show(self, choice: Any) -> None:
         """Show what is known to the choice of a problem, before its run."""

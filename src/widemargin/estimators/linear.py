@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -128,7 +128,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         if rule != "ovr":
             fit_all_classes(self, data, rule, start, interrupt)
             return
-        loss, positives, names = self._loss(), data.positives, data.names
+        positives, names = data.positives, data.names
         if len(positives) == 1 and self._works_in_blocks():
             data = data.in_blocks(effective_n_jobs(self.n_jobs))
         # Threads write down their own answers: none waits for another. The only
@@ -164,7 +164,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
 
         solutions = self._solve(
             names,
-            lambda place: self._one_vs_rest(data, positives[place], loss),
+            self._one_vs_rest(data),
             begin,
             # Each of them reads all that is not in memory.
             n_jobs=1 if data.rows.elsewhere else self.n_jobs,
@@ -192,7 +192,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         sizes = np.bincount(data.codes, minlength=data.classes.size).tolist()
         order = sorted(range(len(sizes)), key=sizes.__getitem__)
         middle = len(order) // 2
-        return sorted(order, key=lambda place: abs(order.index(place) - middle))
+        return [order[at] for at in sorted(range(len(order)), key=lambda at: abs(at - middle))]
 
     def _begin_tasks(self, data: TrainingSet) -> None:
         """Tell scikit-learn's callbacks, if there are any, that a problem's run begins."""
@@ -215,6 +215,8 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         gap = solution.certificate.relative_gap
         limit = solution.tol if solution.status is Status.CONVERGED else gap
         alpha, certificate = settled(problem, solution.point, solution.certificate, limit)
+        if alpha is solution.alpha:
+            return solution
         return replace(solution, alpha=alpha, certificate=certificate)
 
     def _check_arguments(self) -> None:
@@ -240,15 +242,15 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
             return BoundedBinary
         return SparseProblem if self._l1_ratio() else BinaryProblem
 
-    def _one_vs_rest(self, data: TrainingSet, positive: int, loss: Loss) -> Any:
-        """State the one-vs-rest problem of a class."""
-        ratio = self._l1_ratio()
+    def _one_vs_rest(self, data: TrainingSet) -> Callable[[int], Any]:
+        """Return what states the one-vs-rest problem at a place."""
+        loss, positives, ratio = self._loss(), data.positives, self._l1_ratio()
         if ratio:
-            return SparseProblem.of(data, positive, loss, ratio)
-        bounds = bounds_of(self, data.rows.features)
+            return lambda place: SparseProblem.of(data, positives[place], loss, ratio)
+        bounds, kind = bounds_of(self, data.rows.features), self._kind()
         if bounds is not None:
-            return bounded(BinaryProblem.of(data, positive, loss), bounds)
-        return self._kind().of(data, positive, loss)
+            return lambda place: bounded(BinaryProblem.of(data, positives[place], loss), bounds)
+        return lambda place: kind.of(data, positives[place], loss)
 
     def _joint_problem(self, data: TrainingSet, rule: str) -> Any:
         """State the problem of all classes at once."""

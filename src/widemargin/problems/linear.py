@@ -108,8 +108,9 @@ class LinearProblem(OfMargins, OnRows):
         """Bound P there, from ordinary sums where they tell whether it is at most `enough`."""
         b = b if self.free_intercept else 0.0
         # Remembered scores may have been added up step by step, which proves nothing.
-        loss = self._plain_bound(w, b, self.rows.remembering(False).scores(w))
-        bound = _with_weights(loss, float(w @ w), w.size)
+        squared = float(w @ w)
+        loss = self._plain_bound(w, b, self.rows.remembering(False).scores(w), squared)
+        bound = _with_weights(loss, squared, w.size)
         if bound.upper <= enough or bound.value - bound.allowance > enough:
             return bound
         return self._compensated_at(w, b)[2]
@@ -282,20 +283,20 @@ class LinearProblem(OfMargins, OnRows):
 
     def _primal_bound(self, w: Vector, b: float, scores: Vector) -> tuple[float, Bound]:
         """Return the best intercept at hand and P there."""
-        best, known = np.inf, Bound(np.inf, 0.0)
+        best, known, squared = np.inf, Bound(np.inf, 0.0), float(w @ w)
         for candidate in self.best_intercept(scores, b):
             # Of a second one it is enough to know that it is no better.
             if known.value < np.inf:
                 at = self.exact_intercept(w, candidate)[0]
                 if self.loss.total(self.y, self.cost, scores, at) >= known.value:
                     continue
-            best, known = candidate, self._plain_bound(w, candidate, scores)
-        return best, _with_weights(known, float(w @ w), w.size)
+            best, known = candidate, self._plain_bound(w, candidate, scores, squared)
+        return best, _with_weights(known, squared, w.size)
 
-    def _plain_bound(self, w: Vector, b: float, scores: Vector) -> Bound:
-        """Return Σ c_i ℓ_i at an intercept, from ordinary sums."""
+    def _plain_bound(self, w: Vector, b: float, scores: Vector, squared: float) -> Bound:
+        """Return Σ c_i ℓ_i at an intercept, from ordinary sums; ‖w‖² is `squared`."""
         size, (at, low, error) = self.scale, self.exact_intercept(w, b)
-        length = upper_norm(float(w @ w), w.size)
+        length = upper_norm(squared, w.size)
         about = ScoreError.plain(size, length, at, error + abs(low) + self.offset_error)
         sums = self.loss.sums(self.y, self.cost, scores, at, about.reach(size))
         return self.loss_bound(sums, size, about)

@@ -204,9 +204,8 @@ class Loss(ABC):
         return scale
 
     def largest_share(self, alpha: Vector, cost: Vector) -> float:
-        """Return the largest α_i / c_i; examples without cost have none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.fmax.reduce(alpha / cost))
+        """Return the largest |α_i| / c_i; examples without cost have none."""
+        return core.largest_share(alpha, cost)
 
 
 class CompiledLoss(Loss):

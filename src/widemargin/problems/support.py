@@ -48,8 +48,10 @@ def settled(
     limit : float
         The relative gap that must not be exceeded.
     """
-    found = point.alpha, certificate
-    if _as_few_as_weights(problem, point.alpha):
+    found, between = (point.alpha, certificate), _between(problem, point.alpha)
+    if _as_few_as_weights(problem, between):
+        if between == 0:  # a trace lies between the bounds, next to one of them
+            return found
         return _without_traces(problem, point.alpha, certificate, limit) or found
     margins = problem.rows.scores(point.w)
     _threads(problem).multiply(margins, problem.y, margins, point.b)
@@ -60,7 +62,7 @@ def settled(
         if new is None or not new[1].relative_gap <= limit:
             break
         found = new
-        if _as_few_as_weights(problem, new[0]):
+        if _as_few_as_weights(problem, _between(problem, new[0])):
             break
     if found[0] is point.alpha:
         new = _tried(problem, margins, point.alpha, min(10.0 * band, _WIDEST), certificate)
@@ -93,10 +95,14 @@ def _tried(
     return placed, problem.with_duals(certificate, placed)
 
 
-def _as_few_as_weights(problem: BinaryProblem, alpha: Vector) -> bool:
+def _between(problem: BinaryProblem, alpha: Vector) -> int:
+    """Return how many entries lie between the bounds."""
+    return int(_threads(problem).count_between(alpha, problem.cost))
+
+
+def _as_few_as_weights(problem: BinaryProblem, between: int) -> bool:
     """Whether no more entries lie between the bounds than a vertex of the optimal set has."""
-    between = _threads(problem).count_between(alpha, problem.cost)
-    return bool(between <= problem.rows.weights + problem.free_intercept)
+    return between <= problem.rows.weights + problem.free_intercept
 
 
 def _threads(problem: BinaryProblem) -> Threads:

@@ -129,6 +129,5 @@ class TubeLoss(Loss):
         if 0.5 * (scale - 1.0) ** 2 * quadratic <= 1e-13 * linear:
             return 1.0
         if self.bounded and scale > 1.0:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scale = min(scale, 1.0 / float(np.nanmax(np.abs(alpha) / cost)))
+            scale = min(scale, 1.0 / self.largest_share(alpha, cost))
         return scale

@@ -116,20 +116,19 @@ class DualCD:
 
     def start(self, problem: BinaryProblem, warm: Point | None, settings: Settings) -> DualCDState:
         """Start at α = 0 or at the warm dual variables."""
-        rows = problem.rows
-        point = problem.cold_point() if warm is None else warm
-        alpha = problem.loss.clip(point.alpha, problem.cost)
-        w = rows.combine(alpha, problem.y) if alpha.any() else np.zeros(rows.weights)
-        norm = float(rows.norms.mean()) if rows.count else 1.0
+        rows, free, b = problem.rows, problem.free_intercept, 0.0
+        if warm is None:
+            alpha, w = np.zeros(rows.count), np.zeros(rows.weights)
+        else:
+            alpha = problem.loss.clip(warm.alpha, problem.cost)
+            w = rows.combine(alpha, problem.y) if alpha.any() else np.zeros(rows.weights)
+            b = warm.b if free else 0.0
+        rho = 0.0
+        if free:
+            rho = penalty(problem.cost, float(rows.norms.mean()) if rows.count else 1.0)
         entries = max(1.0, rows.view.nonzeros / max(1, rows.count))
-        free = problem.free_intercept
-        sweeps = problem.sweeps(
-            alpha,
-            w,
-            b=point.b if free else 0.0,
-            rho=penalty(problem.cost, norm) if free else 0.0,
-        )
-        if warm is None and not alpha.any():
+        sweeps = problem.sweeps(alpha, w, b=b, rho=rho)
+        if warm is None:
             sweeps.ahead = _anticipation(problem, sweeps.active)
         return DualCDState(
             problem,
