@@ -91,7 +91,7 @@ void register_sums(nb::module_& m) {
       nb::arg("pool"), nb::arg("a"), nb::arg("b"), nb::arg("chunk"));
   m.def(
       "count_between",
-      [](Pool& pool, Vector numbers, Vector upper, std::int64_t chunk) {
+      [](Pool& pool, Vector numbers, Vector upper, double near, std::int64_t chunk) {
         const std::int64_t count = length_of(numbers);
         require_length(upper, count, "upper");
         require_chunk(chunk);
@@ -101,14 +101,14 @@ void register_sums(nb::module_& m) {
             [&](std::int64_t begin, std::int64_t end) {
               std::int64_t found = 0;
               for (std::int64_t i = begin; i < end; ++i) {
-                const double number = numbers.data()[i];
-                found += (number > 0.0) & (number < upper.data()[i]);
+                const double number = numbers.data()[i], most = upper.data()[i];
+                found += (number > near * most) & (number < (1.0 - near) * most);
               }
               return found;
             },
             std::plus<std::int64_t>());
       },
-      nb::arg("pool"), nb::arg("numbers"), nb::arg("upper"), nb::arg("chunk"));
+      nb::arg("pool"), nb::arg("numbers"), nb::arg("upper"), nb::arg("near"), nb::arg("chunk"));
 }
 
 void register_vectors(nb::module_& m) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter
 from typing import Any
 
 from widemargin.data.quick_init import quick_init
@@ -84,6 +85,10 @@ class Record:
     active: int
     passes: float
     seconds: float
+
+
+_FIELDS = tuple(Record.__dataclass_fields__)
+_all_fields = attrgetter(*_FIELDS)
 
 
 @quick_init
@@ -172,7 +177,6 @@ class Solution:
 
     def history(self) -> dict[str, list[Any]]:
         """Return the trace as columns."""
-        return {
-            key: [getattr(record, key) for record in self.trace]
-            for key in Record.__dataclass_fields__
-        }
+        nothing = ((),) * len(_FIELDS)
+        columns = zip(*map(_all_fields, self.trace), strict=True) if self.trace else nothing
+        return dict(zip(_FIELDS, map(list, columns), strict=True))

@@ -150,6 +150,7 @@ def _newton(shape: BinaryShape) -> tuple[float, bool]:
     return min(inexact, (1.0 + MACHINE.tried_instead) * exact), True
 
 
+@lru_cache(maxsize=256)
 def worth_a_look(shape: BinaryShape) -> bool:
     """Whether looking at the spectrum costs a small share of what the cheapest method does.
 

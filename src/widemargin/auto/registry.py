@@ -280,6 +280,12 @@ def choice_of(solver: str, kind: type[Problem]) -> Choice:
     return Named(method_named(solver, kind))
 
 
+def check_solver(solver: str, kind: type[Problem]) -> None:
+    """Raise an error if ``solver=`` names nothing for a kind of problem."""
+    if not (isinstance(solver, str) and solver == "auto"):
+        choice_of(solver, kind)
+
+
 def choice_with(solver: str, kind: type[Problem], options: dict[str, Any]) -> Choice:
     """Return one method by its name, alone, with options that it says it takes."""
     chosen = choice_of(solver, kind)

@@ -178,9 +178,14 @@ class Threads:
         """Return where a vector over the examples is not zero."""
         return core.nonzero_places(self.pool, numbers, CHUNK)
 
-    def count_between(self, numbers: NDArray[np.float64], upper: NDArray[np.float64]) -> int:
-        """Return how many entries lie strictly between zero and their upper bounds."""
-        return core.count_between(self.pool, numbers, upper, CHUNK)
+    def count_between(
+        self, numbers: NDArray[np.float64], upper: NDArray[np.float64], near: float = 0.0
+    ) -> int:
+        """Return how many entries lie strictly between zero and their upper bounds.
+
+        Further from both than a share of the upper bound that is `near`.
+        """
+        return core.count_between(self.pool, numbers, upper, near, CHUNK)
 
     def positive_members(
         self,

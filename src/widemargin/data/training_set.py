@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.data.block_work import ALONE, Threads
+from widemargin.data.block_work import Threads
 from widemargin.data.centring import given_intercepts, own_intercepts, with_intercept
 from widemargin.data.dense_copy import dense_if_cheaper
 from widemargin.data.elsewhere import Elsewhere, Kept
@@ -196,7 +196,10 @@ class TrainingSet:
             np.multiply(self.codes[at] == positive, 2.0, out=signs[at])
             signs[at] -= 1.0
 
-        (self.rows.threads or ALONE).pieces(signs.size, fill)
+        if self.rows.threads is None:
+            fill(slice(None))
+        else:
+            self.rows.threads.pieces(signs.size, fill)
         return signs
 
     def costs_of(self, subset: NDArray[np.int64]) -> Vector:

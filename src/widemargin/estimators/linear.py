@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from widemargin.auto.registry import choice_of
+from widemargin.auto.registry import check_solver
 from widemargin.data.block_work import ALONE, Threads
 from widemargin.data.coefficient_bounds import bounds_of, check_bounded, has_bounds
 from widemargin.data.disk_data import opened
@@ -230,7 +230,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         # How many classes there are, the data will tell.
         rule = rule_for(self._rule(), 2)
         sparse = self._l1_ratio()
-        choice_of(self._method(), self._kind() if rule == "ovr" else joint_kind(rule, sparse))
+        check_solver(self._method(), self._kind() if rule == "ovr" else joint_kind(rule, sparse))
 
     def _l1_ratio(self) -> float:
         """Return ρ, the share of the 1-norm in the penalty, or raise an error."""

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.auto.machine import MACHINE
-from widemargin.auto.registry import choice_of
+from widemargin.auto.registry import check_solver
 from widemargin.data.coefficient_bounds import bounds_of, has_bounds
 from widemargin.data.target_set import TargetSet
 from widemargin.data.training_set import split_intercept
@@ -61,7 +61,7 @@ class LinearRegressor(CallbackSupportMixin, RegressorMixin, CertifiedEstimator):
         check_intercept(self.fit_intercept)
         check_scaling(self.intercept_scaling, isinstance(self.fit_intercept, str))
         check_dual(self.dual, "auto")
-        choice_of(self._method(), BoundedRegression if has_bounds(self) else RegressionProblem)
+        check_solver(self._method(), BoundedRegression if has_bounds(self) else RegressionProblem)
 
     def _target_set(self, X: Any, y: Any, sample_weight: Any, C: float) -> TargetSet:
         return TargetSet.of(

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.data.cached import cached_property
 from widemargin.data.quick_init import quick_init
 from widemargin.problems.rounding import UNIT, or_infinite
 
@@ -94,7 +95,7 @@ class Certificate:
         """P − D: no weights have an objective lower than P by more than this."""
         return self.primal - self.dual
 
-    @property
+    @cached_property
     def relative_gap(self) -> float:
         """The gap divided by P: the figure that ``tol`` is compared with.
 
@@ -154,12 +155,15 @@ def _copied(point: Point) -> Point:
     return Point(point.w.copy(order="K"), point.b, alpha)
 
 
+_UNBOUNDED = Certificate(np.inf, -np.inf)
+
+
 class BestPoint:
     """The best primal and the best dual point seen; together they give the smallest gap."""
 
     def __init__(self) -> None:
         self.point: Point | None = None
-        self.certificate = Certificate(np.inf, -np.inf)
+        self.certificate = _UNBOUNDED
 
     def take(self, point: Point, certificate: Certificate, copy: bool = True) -> None:
         """Keep what is better of a point: copies of what a method goes on to change, or not."""
@@ -167,6 +171,9 @@ class BestPoint:
         better_primal = not certificate.primal >= self.certificate.primal or self.point is None
         better_dual = not certificate.dual <= self.certificate.dual or self.point is None
         self._keep(point, better_primal, better_dual, copy)
+        if better_primal and better_dual:
+            self.certificate = certificate
+            return
         self.certificate = Certificate(
             certificate.primal if better_primal else self.certificate.primal,
             certificate.dual if better_dual else self.certificate.dual,

@@ -50,7 +50,7 @@ def settled(
     """
     found, between = (point.alpha, certificate), _between(problem, point.alpha)
     if _as_few_as_weights(problem, between):
-        if between == 0:  # a trace lies between the bounds, next to one of them
+        if between == _between(problem, point.alpha, _TINY):
             return found
         return _without_traces(problem, point.alpha, certificate, limit) or found
     margins = problem.rows.scores(point.w)
@@ -76,11 +76,8 @@ def _without_traces(
 ) -> tuple[Vector, Certificate] | None:
     """Return α without what making Σ αy = 0 hold has left on examples at their bounds.
 
-    None if there are no such traces, or the certificate needs them.
+    None if the certificate needs these traces.
     """
-    low, high = _next_to_bounds(alpha, problem.cost)
-    if not ((low & (alpha > 0.0)) | (high & (alpha < problem.cost))).any():
-        return None
     new = _tried(problem, np.ones_like(alpha), alpha, _WIDEST, certificate)
     return new if new is not None and new[1].relative_gap <= limit else None
 
@@ -95,9 +92,9 @@ def _tried(
     return placed, problem.with_duals(certificate, placed)
 
 
-def _between(problem: BinaryProblem, alpha: Vector) -> int:
-    """Return how many entries lie between the bounds."""
-    return int(_threads(problem).count_between(alpha, problem.cost))
+def _between(problem: BinaryProblem, alpha: Vector, near: float = 0.0) -> int:
+    """Return how many entries lie between the bounds, those next to one of them left out."""
+    return int(_threads(problem).count_between(alpha, problem.cost, near))
 
 
 def _as_few_as_weights(problem: BinaryProblem, between: int) -> bool:
@@ -124,11 +121,6 @@ def _at_bounds(
         return None
     placed[free] = moved
     return placed
-
-
-def _next_to_bounds(alpha: Vector, cost: Vector) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which dual variables are zero, and which are at their costs, but for traces."""
-    return alpha <= _TINY * cost, alpha >= (1.0 - _TINY) * cost
 
 
 def _shifted(alpha: Vector, y: Vector, most: Vector, target: float) -> Vector | None:
