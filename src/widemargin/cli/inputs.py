@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.written import expect
@@ -45,6 +46,16 @@ class Data:
     y: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
     seconds: float
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The different labels in sorted order, for all who ask."""
+        import numpy as np
+
+        from widemargin.data.labels import different_labels
+
+        assert self.y is not None
+        return different_labels(np.asarray(self.y))
 
 
 def data_format(path: str, asked: str = "auto") -> str:

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     output = Output(options)
     check_problem(options)
     data, path = read_training_data(options)
-    note_targets(output, data.y, options.data)
+    note_targets(output, data, options.data)
     estimator = _estimator(options, data)
     checkpoints = _checkpoints(options, data, path)
     estimator._checkpoints = checkpoints

@@ -100,8 +100,6 @@ def bounded_problem(problem: Any, options: argparse.Namespace) -> Any:
 
 def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
     """Return the data and the path of the model; raise an error if it could not be written."""
-    import numpy as np
-
     # By default the name that LIBLINEAR's train would choose.
     path = options.model or os.path.basename(options.data) + ".model"
     if not getattr(options, "no_model", False):
@@ -112,7 +110,7 @@ def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
     if options.format == "liblinear":
         from widemargin.model_io.liblinear import integer_labels
 
-        labels = integer_labels(np.unique(data.y), path)
+        labels = integer_labels(data.labels, path)
         if options.multi_class == "weston_watkins" and len(labels) > 2:
             raise ValueError("LIBLINEAR has no Weston-Watkins model")
         if options.multi_class == "multinomial" and len(labels) > 2:
@@ -125,11 +123,11 @@ _MANY_NUMBERS, _ROWS_OF_A_CLASS = 50, 10
 than classes: digits, characters and species have more rows each, or names."""
 
 
-def note_targets(output: Output, y: Any, path: str) -> None:
+def note_targets(output: Output, data: Data, path: str) -> None:
     """Say that there is another task, if the labels look like numbers to predict."""
     import numpy as np
 
-    y = np.asarray(y)
+    y = np.asarray(data.y)
     if y.dtype.kind not in "iuf":
         return
     if y.dtype.kind == "f" and not bool((y == np.floor(y)).all()):
@@ -137,7 +135,7 @@ def note_targets(output: Output, y: Any, path: str) -> None:
             f"{path}: the labels are not whole numbers, and so no classes; --task regression "
             "predicts numbers"
         )
-    different = np.unique(y).size
+    different = data.labels.size
     if max(_MANY_NUMBERS, y.size / _ROWS_OF_A_CLASS) < different:
         output.note(
             f"the labels are {different:,} different numbers in {y.size:,} rows, each of which is "
@@ -147,13 +145,11 @@ def note_targets(output: Output, y: Any, path: str) -> None:
 
 def settings_of(options: argparse.Namespace, data: Data) -> dict[str, Any]:
     """Return the arguments that the estimators with and without a search share."""
-    import numpy as np
-
     return {
         "tol": options.tol,
         "fit_intercept": INTERCEPTS[options.intercept],
         "intercept_scaling": options.intercept_scaling,
-        "class_weight": parse_class_weight(options.class_weight, np.unique(np.asarray(data.y))),
+        "class_weight": parse_class_weight(options.class_weight, data.labels),
         "penalty": options.penalty,
         "l1_ratio": options.l1_ratio,
         "solver": options.solver,

@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     check_problem(options)
     _check_search(options)
     data, path = read_training_data(options)
-    note_targets(output, data.y, options.data)
+    note_targets(output, data, options.data)
     with naming(options.data):
         _check_folds(options.folds, data)
     estimator = _estimator(options, data)

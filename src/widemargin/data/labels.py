@@ -42,6 +42,12 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return classes, codes
 
 
+def different_labels(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the classes in sorted order; two numbers are found without sorting."""
+    pair = _two_classes(y)
+    return np.unique(y) if pair is None else pair[0]
+
+
 def _two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Return what `encode_labels` does, or None if there are not exactly two numbers."""
     if y.dtype.kind not in "biuf" or y.size == 0:
