@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import inf, nextafter
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from widemargin import (
@@ -302,6 +304,28 @@ def test_models_agree_with_the_judge(model: LinearSVC, classes: int) -> None:
     assert [p.verdict for p in verify_exactly(model, X, y, weight).problems] == ["false"] * len(
         report.problems
     )
+
+
+@pytest.mark.parametrize("intercept", [True, "penalised", False])
+@pytest.mark.parametrize("left", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        LinearSVC("hinge", multi_class="crammer_singer"),
+        LogisticRegression(multi_class="ovr"),
+        LogisticRegression(),
+    ],
+    ids=str,
+)
+def test_classes_without_a_weight_are_left_out(model: LinearSVC, left: int, intercept: Any) -> None:
+    random = np.random.default_rng(left)
+    X, y = random.normal(size=(40, 4)), random.integers(0, left + 1, 40)
+    weight = np.where(y == 1, 0.0, random.uniform(0.5, 2.0, 40))
+    model = clone(model).set_params(fit_intercept=intercept, tol=1e-3).fit(X, y, weight)
+    report = verify_exactly(model, X, y, weight)
+    assert report
+    assert all(0.0 <= problem.relative_gap <= 1e-3 for problem in report.problems)
 
 
 def test_verdicts() -> None:

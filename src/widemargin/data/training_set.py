@@ -154,6 +154,12 @@ class TrainingSet:
         """Places of the classes that have an example with a cost above zero."""
         return np.flatnonzero(np.bincount(self.codes, self.cost > 0.0, minlength=self.classes.size))
 
+    @property
+    def lacks_classes(self) -> bool:
+        """Whether intercepts are free and some class has no example with a weight."""
+        weighted = self.weight is not None or self.class_weight is not None
+        return weighted and self.free_intercept and self.present.size < self.classes.size
+
     def of_present(self) -> TrainingSet:
         """Return the examples as if there were only the classes that are `present`.
 

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 _OF_RUNS = ("primal_", "dual_", "rounding_", "n_iter_")
 
 
-def lacks_classes(data: TrainingSet) -> bool:
-    """Whether intercepts are free and some class has no example with a weight."""
-    weighted = data.weight is not None or data.class_weight is not None
-    return weighted and data.free_intercept and data.present.size < data.classes.size
-
-
 def fit_present(
     estimator: LinearClassifier,
     data: TrainingSet,

@@ -20,7 +20,7 @@ from widemargin.data.coefficient_bounds import bounds_of, check_bounded, has_bou
 from widemargin.data.disk_data import opened
 from widemargin.data.training_set import TrainingSet, split_intercept
 from widemargin.data.validation import check_intercept, check_positive
-from widemargin.estimators.absent_classes import fit_present, lacks_classes
+from widemargin.estimators.absent_classes import fit_present
 from widemargin.estimators.after_run import AfterRun
 from widemargin.estimators.all_classes import fit_all_classes
 from widemargin.estimators.arguments import check_limits
@@ -119,7 +119,7 @@ class LinearClassifier(CallbackSupportMixin, LinearScores):
         self, data: TrainingSet, start: Start | None, interrupt: Interrupt | None = None
     ) -> None:
         """Solve one problem per class, or one for two classes, or one for all; keep the answer."""
-        if lacks_classes(data):
+        if data.lacks_classes:
             fit_present(self, data, start, interrupt)
             return
         rule = rule_for(self._rule(), data.classes.size + data.left_out)

@@ -23,6 +23,7 @@ from widemargin.exact.joint import ExactJoint
 from widemargin.exact.losses import EXACT_LOSSES
 from widemargin.exact.multinomial import ExactMultinomial, ExactSparseMultinomial
 from widemargin.exact.one_class import ExactOneClass
+from widemargin.exact.present import of_present
 from widemargin.exact.regression import ExactRegression
 from widemargin.exact.robust import ExactRobust
 from widemargin.exact.sparse_weights import ExactSparse
@@ -99,9 +100,12 @@ def _classification(
         class_weight=model.class_weight,
         fit_intercept=_INTERCEPTS[about["intercept_kind"]],
         intercept_scaling=about["intercept_scaling"],
+        every_class=False,
         dense_copy=False,
     )
     _check_data(model, data)
+    if data.lacks_classes:
+        model, data = of_present(model, data, about["multi_class"] in _JOINT)
     if about["multi_class"] in _JOINT:
         values = [_joint(model, data, about["multi_class"])]
         names = ["all classes"]

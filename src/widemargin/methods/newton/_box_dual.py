@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _ROUNDS = 50
 """Steps at most; each decides again which entries are at a bound."""
@@ -69,7 +70,7 @@ class BoxDual:
             u -= self.curvature * ((gradient[-1] + float(u.sum())) / total)
         return u
 
-    def _newton(self, model: Any, gradient: Vector, fixed: Vector, moving: Vector) -> Vector:
+    def _newton(self, model: Any, gradient: Vector, fixed: Vector, moving: Mask) -> Vector:
         """Solve for the entries that move and the intercept; the others stay where they are."""
         p = np.zeros_like(gradient)
         p[: fixed.size] = np.where(moving, 0.0, fixed)
