@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 
 import pytest
 
-from widemargin.data.quick_init import quick_init
+from widemargin.data.quick_init import quick_init, replaced
 
 
 @quick_init
@@ -78,3 +78,20 @@ def test_a_class_that_sets_more_is_refused():
 
     with pytest.raises(TypeError, match="more than it is given"):
         quick_init(More)
+
+
+def test_a_changed_copy_has_the_other_fields_and_nothing_else():
+    """As `dataclasses.replace` makes it: what was computed from the fields stays behind."""
+
+    @dataclass(frozen=True)
+    class Square:
+        side: float
+        name: str = "square"
+
+    first = Square(2.0, "own")
+    first.__dict__["area"] = 4.0  # as a cached property keeps it
+    found = replaced(first, side=3.0)
+    assert found == Square(3.0, "own")
+    assert "area" not in found.__dict__
+    with pytest.raises(TypeError, match="width"):
+        replaced(first, width=1.0)

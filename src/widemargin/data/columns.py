@@ -5,7 +5,7 @@ Copied as rows of their own, or viewed in a copy of all rows that is stored colu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.along import Along
 from widemargin.data.cached import cached_property
+from widemargin.data.quick_init import replaced
 from widemargin.data.rows import Rows
 from widemargin.data.work import Size
 from widemargin.instruction_sets import core
@@ -63,7 +64,7 @@ class LastColumns:
         # Of truth values: those of numbers are counted twenty times as slowly.
         if np.count_nonzero(part != 0.0) < np.count_nonzero(w != 0.0):
             return None
-        return replace(self.rows, checkpoint=rows.checkpoint, meter=rows.meter).scores(part)
+        return replaced(self.rows, checkpoint=rows.checkpoint, meter=rows.meter).scores(part)
 
     def keep_scores(self, w: Vector, scores: Vector) -> None:
         """Keep the scores of the last certificate for the start at the next C of a path."""
@@ -119,7 +120,7 @@ class Columns:
             self.last.keep(self.places, rows, source)
             source.meter.add(source.size.product(MACHINE.copied_columns))
         # Those of an earlier run have its checkpoint and meter.
-        return replace(rows, checkpoint=source.checkpoint, meter=source.meter)
+        return replaced(rows, checkpoint=source.checkpoint, meter=source.meter)
 
     @property
     def in_place(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.data.cached import cached_property
 from widemargin.data.gram import Gram
+from widemargin.data.quick_init import replaced
 from widemargin.data.rows import Rows
 from widemargin.data.work import Meter
 from widemargin.problems.certificate import Certificate, Point
@@ -54,11 +55,11 @@ class OnRows:
 
     def watched(self, checkpoint: Callable[[], None]) -> Self:
         """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, rows=self.rows.watched(checkpoint))
+        return replaced(self, rows=self.rows.watched(checkpoint))
 
     def over(self, rows: Rows) -> Self:
         """Return the same problem on other rows of the same examples."""
-        return replace(self, rows=rows)
+        return replaced(self, rows=rows)
 
     @cached_property
     def scale(self) -> Magnitudes:
@@ -80,7 +81,7 @@ class OnKernel:
 
     def watched(self, checkpoint: Callable[[], None]) -> Self:
         """Return the same problem, calling `checkpoint` between compiled calls."""
-        return replace(self, gram=self.gram.watched(checkpoint))
+        return replaced(self, gram=self.gram.watched(checkpoint))
 
     @property
     def meter(self) -> Meter:

@@ -8,7 +8,7 @@ in exact arithmetic.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from widemargin.auto.machine import MACHINE
 from widemargin.data.cached import cached_property
 from widemargin.data.columns import LastColumns, column_squares
+from widemargin.data.quick_init import replaced
 from widemargin.data.training_set import TrainingSet
 from widemargin.problems.certificate import Certificate, Point
 from widemargin.problems.losses import DualSums, Loss
@@ -91,7 +92,7 @@ class SparseProblem(OfMargins, OnRows):
 
     def rescaled(self, factor: float) -> SparseProblem:
         """Return the problem with all costs multiplied: another C."""
-        return replace(self, cost=factor * self.cost)
+        return replaced(self, cost=factor * self.cost)
 
     def subproblem(self, subset: NDArray[np.int64]) -> SparseProblem:
         """Return the problem on some examples, costs raised to stand for their classes."""
@@ -101,7 +102,7 @@ class SparseProblem(OfMargins, OnRows):
             part = float(cost[own].sum())
             cost[own] *= total / part if part > 0.0 else 0.0
         rows = self.rows.take(subset)
-        return replace(self, rows=rows, y=y, cost=cost, last_columns=LastColumns(), _at_zero={})
+        return replaced(self, rows=rows, y=y, cost=cost, last_columns=LastColumns(), _at_zero={})
 
     def represents(self, subset: NDArray[np.int64]) -> bool:
         """Whether both classes are among some examples."""

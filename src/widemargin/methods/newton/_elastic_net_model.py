@@ -45,15 +45,16 @@ class Penalty:
 
     def of(self, z: Vector) -> float:
         """Return the penalty."""
-        return self.rho * float(np.abs(z).sum()) + 0.5 * self.ridge * float(z @ z)
+        size = self.rho * float(np.add.reduce(np.abs(z)))
+        return size + 0.5 * self.ridge * float(z @ z) if self.ridge else size
 
     def violations(self, slopes: Vector, z: Vector) -> Vector:
         """Return how far each condition of optimality is from being met."""
         found = np.abs(slopes)
         found -= self.rho
         np.maximum(found, 0.0, out=found)
-        at = z != 0.0
-        if at.any():
+        at = (z != 0.0).nonzero()[0]  # of truth values: of numbers it takes eight times as long
+        if at.size:
             there = z[at]
             found[at] = np.abs(slopes[at] - self.rho * np.sign(there) - self.ridge * there)
         return found
@@ -147,7 +148,7 @@ def _settle(G: Matrix, slopes: Vector, z: Vector, penalty: Penalty) -> None:
 
     Where that does not lower the model, go only as far as the first change of sign, where it does.
     """
-    support = np.flatnonzero(z)
+    support = np.flatnonzero(z != 0.0)
     if support.size == 0:
         return
     signs = np.sign(z[support])
@@ -195,7 +196,7 @@ def by_columns(model: QuadraticModel, penalty: Penalty, wanted: float, budget: f
     descent = _ColumnDescent(model, penalty)
     every, made, worst = np.arange(model.w.size), 0, np.inf
     while made < _SWEEPS:
-        nonzero, signs = np.flatnonzero(descent.z), np.sign(descent.z)
+        nonzero, signs = np.flatnonzero(descent.z != 0.0), np.sign(descent.z)
         # Those that are not zero settle first.
         order = nonzero if made % 3 and nonzero.size else every
         now = descent.sweep(order)
@@ -268,7 +269,7 @@ class _ColumnDescent:
         Return the products that this took.
         """
         z, penalty = self.z, self.penalty
-        support = np.flatnonzero(z)
+        support = np.flatnonzero(z != 0.0)
         part = Columns(self.columns.source, self.columns.places[support], self.columns.last)
         slopes = part.combine(self.rest)
         slopes -= self.sweeps.total * self.inverse * self.shares[support]
