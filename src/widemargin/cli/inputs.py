@@ -226,6 +226,14 @@ def check_writable(path: str) -> None:
     expect(path)
 
 
+def model_path(options: argparse.Namespace) -> str:
+    """Return where a model goes, by default as with LIBLINEAR's train; check that it can."""
+    path: str = options.model or os.path.basename(options.data) + ".model"
+    if not getattr(options, "no_model", False):
+        check_writable(path)
+    return path
+
+
 def fit_width(X: Any, width: int) -> Any:
     """Return X with as many columns as a model has weights.
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from widemargin.cli import scores
 from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
-from widemargin.cli.inputs import check_writable, read_data, write_model
-from widemargin.cli.options import NUMBER, adder
+from widemargin.cli.inputs import model_path, read_data, write_model
+from widemargin.cli.options import NUMBER, add_file_arguments, add_run_options, adder
 from widemargin.cli.output import Output, percent
 
 if TYPE_CHECKING:
@@ -26,13 +24,11 @@ def add_to(commands: Any) -> None:
         description="Train a linear one-class SVM to a certified accuracy and write the model. "
         "Labels of the data are not used.",
     )
-    parser.add_argument("data", help="training data: LIBSVM format, CSV or Parquet")
-    model = "model file to write (default: DATA.model in the working directory)"
-    parser.add_argument("model", nargs="?", help=model)
+    add_file_arguments(parser)
     add = adder(parser.add_argument_group("problem"))
     share = "largest share of examples outside of the half-space, at most 1; -n of LIBLINEAR"
     add("--nu", 0.5, share, metavar="SHARE", **NUMBER)
-    scores.add_solver(parser)
+    add_run_options(parser)
     parser.set_defaults(run=train, command="train")
 
 
@@ -51,8 +47,7 @@ def train(options: argparse.Namespace) -> int:
         random_state=options.seed,
     )
     estimator._check_arguments()
-    path = options.model or os.path.basename(options.data) + ".model"
-    check_writable(path)
+    path = model_path(options)
     data = read_data(options.data, options)
     seconds = timed(output, options, estimator, lambda: estimator.fit(data.X))
     model = score_model_of(estimator)

@@ -126,6 +126,45 @@ def add_stopping_options(
     add("--time-limit", limit, f"time limit {limit_help}", **SECONDS)
 
 
+_GAP = "relative duality gap to reach: the objective is then within this fraction of the optimum"
+_SEED = "seed of the order in which examples are visited"
+
+
+def add_file_arguments(
+    parser: argparse.ArgumentParser, data: str = "training data: LIBSVM format, CSV or Parquet"
+) -> None:
+    """Add the data to train on and the model to write."""
+    parser.add_argument("data", help=data)
+    model = "model file to write (default: DATA.model in the working directory)"
+    parser.add_argument("model", nargs="?", help=model)
+
+
+def add_solver_options(
+    parser: argparse.ArgumentParser,
+    default: float = 1e-4,
+    *,
+    tol: str = _GAP,
+    time_limit: str = "for a fit",
+    jobs: str | None = None,
+    seed: str = _SEED,
+) -> None:
+    """Add the options of the solver; `jobs` says what threads are for, if there can be any."""
+    add = adder(parser.add_argument_group("solver"))
+    add_stopping_options(add, default, tol, None, time_limit)
+    add("--solver", "auto", "as solver= in Python", metavar="NAME")
+    if jobs is not None:
+        add("-j --jobs", None, f"{jobs} (default: all cores)", type=job_count, metavar="COUNT")
+    add("--seed", 0, seed, type=int, metavar="NUMBER")
+
+
+def add_run_options(parser: argparse.ArgumentParser, **texts: Any) -> None:
+    """Add the options of solver, model file and output, with these help texts."""
+    add_solver_options(parser, **texts)
+    adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
+    add_data_options(parser)
+    add_output_options(parser, checks=True)
+
+
 def add_no_model(add: Adder) -> None:
     """Add the option of a search that only looks."""
     add("--no-model", False, "only show what the search finds", action="store_true")

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from dataclasses import replace
@@ -14,19 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
-from widemargin.cli.inputs import check_writable, fit_width, read_data, write_model
+from widemargin.cli.inputs import fit_width, model_path, read_data, write_model
 from widemargin.cli.options import (
     COUNT,
     INTERCEPTS,
-    MODEL_FORMATS,
     NUMBER,
     add_bounds,
-    add_data_options,
+    add_file_arguments,
     add_no_model,
-    add_output_options,
-    add_stopping_options,
+    add_run_options,
     adder,
-    job_count,
     positive_numbers,
 )
 from widemargin.cli.output import Output
@@ -70,9 +66,7 @@ def add_to(commands: Any) -> None:
             description=f"{how} a support vector regression to a certified accuracy and write the "
             "model. The labels of the data are the numbers to predict.",
         )
-        parser.add_argument("data", help="training data: LIBSVM format, CSV or Parquet")
-        model = "model file to write (default: DATA.model in the working directory)"
-        parser.add_argument("model", nargs="?", help=model)
+        add_file_arguments(parser)
         add = adder(parser.add_argument_group("problem"))
         loss = "loss of a residual outside of the tube"
         add("--loss", _LOSSES[0], loss, choices=_LOSSES)
@@ -91,23 +85,8 @@ def add_to(commands: Any) -> None:
         else:
             add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
             add_bounds(add)
-        add_solver(parser, "threads over the folds" if tunes else None)
+        add_run_options(parser, jobs="threads over the folds" if tunes else None)
         parser.set_defaults(run=train, command=command.split()[0], tunes=tunes)
-
-
-def add_solver(parser: argparse.ArgumentParser, jobs: str | None = None) -> None:
-    """Add the options of solver, model file and output; `jobs` says what threads are for."""
-    add = adder(parser.add_argument_group("solver"))
-    gap = "relative duality gap to reach: the objective is then within this fraction of the optimum"
-    add_stopping_options(add, 1e-4, gap, None, "for a fit")
-    add("--solver", "auto", "as solver= in Python", metavar="NAME")
-    if jobs is not None:
-        help_text = f"{jobs} (default: all cores)"
-        add("-j --jobs", None, help_text, type=job_count, metavar="COUNT")
-    add("--seed", 0, "seed of the order in which examples are visited", type=int, metavar="NUMBER")
-    adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
-    add_data_options(parser)
-    add_output_options(parser, checks=True)
 
 
 def train(options: argparse.Namespace) -> int:
@@ -119,10 +98,8 @@ def train(options: argparse.Namespace) -> int:
         raise ValueError("--intercept-scaling needs --intercept penalised")
     estimator = _estimator(options)
     estimator._check_arguments()
-    path = options.model or os.path.basename(options.data) + ".model"
+    path = model_path(options)
     writes = not getattr(options, "no_model", False)
-    if writes:
-        check_writable(path)
     data = read_data(options.data, options)
     check_numbers(data, options.data)
     fit = partial(estimator.fit, data.X, data.y)

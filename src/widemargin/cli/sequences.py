@@ -7,7 +7,6 @@ sentences, as those of CoNLL and CRF++.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -17,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from widemargin.cli import one_class, scores
 from widemargin.cli.fitting import certificate_rows, note_shortfall, timed
-from widemargin.cli.inputs import check_writable
+from widemargin.cli.inputs import model_path
 from widemargin.cli.options import (
     NUMBER,
+    add_file_arguments,
     add_output_options,
-    add_stopping_options,
+    add_solver_options,
     adder,
-    job_count,
 )
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.progress import following
@@ -64,9 +63,7 @@ def add_to(commands: Any) -> None:
         description="Train a sequence model (a chain of labels) on a column file to a certified "
         "accuracy and write the model. predict and certify take the model as any other.",
     )
-    parser.add_argument("data", help="one word per line, the label last; empty lines between")
-    model = "model file to write (default: DATA.model in the working directory)"
-    parser.add_argument("model", nargs="?", help=model)
+    add_file_arguments(parser, "one word per line, the label last; empty lines between")
     add = adder(parser.add_argument_group("problem"))
     template = "feature templates in CRF++'s syntax (default: its example for chunking)"
     add("--template", None, template, metavar="FILE")
@@ -75,13 +72,8 @@ def add_to(commands: Any) -> None:
     add("-C", 1.0, "weight of the losses in the objective", **NUMBER)
     ends = "whether the first and the last label of a sentence have weights"
     add("--boundaries", "yes", ends, choices=("yes", "no"))
-    add = adder(parser.add_argument_group("solver"))
-    gap = "relative duality gap to reach: the objective is then within this fraction of the optimum"
-    add_stopping_options(add, 1e-3, gap, None, "for the fit")
-    add("--solver", "auto", "as solver= in Python", metavar="NAME")
-    add("-j --jobs", None, "threads (default: all cores)", type=job_count, metavar="COUNT")
     seed = "seed of the order in which sentences are visited"
-    add("--seed", 0, seed, type=int, metavar="NUMBER")
+    add_solver_options(parser, 1e-3, time_limit="for the fit", jobs="threads", seed=seed)
     add_output_options(parser, checks=True)
     parser.set_defaults(run=train, command="train", max_iter=10000)
 
@@ -107,8 +99,7 @@ def train(options: argparse.Namespace) -> int:
     from widemargin.model_io import save_model, sequence_model_of
 
     output = Output(options)
-    path = options.model or os.path.basename(options.data) + ".model"
-    check_writable(path)
+    path = model_path(options)
     estimator = _estimator(options)
     estimator._check_arguments()
     template = CHUNKING_TEMPLATE if options.template is None else _text(options.template)

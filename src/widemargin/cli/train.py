@@ -13,14 +13,14 @@ from widemargin.cli.options import (
     TASKS,
     add_bounds,
     add_disk_options,
+    add_file_arguments,
     add_penalty,
     add_problem_options,
+    add_run_options,
     adder,
 )
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.training import (
-    add_file_arguments,
-    add_run_options,
     check_problem,
     fit_and_write,
     note_targets,
@@ -53,11 +53,8 @@ def add_to(commands: Any) -> None:
     add_bounds(add)
     add_run_options(
         parser,
-        tol="relative duality gap to reach: the objective is then within this fraction of the "
-        "optimum",
         time_limit="per binary problem, or for all classes if trained jointly",
         jobs="threads; weston_watkins and crammer_singer on data in memory take 1 unless given",
-        seed="seed of the order in which examples are visited",
     )
     add_disk_options(parser)
     resume = (

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from widemargin.cli.fitting import timed
-from widemargin.cli.inputs import check_writable, read_data, write_model
-from widemargin.cli.options import (
-    INTERCEPTS,
-    MODEL_FORMATS,
-    add_data_options,
-    add_output_options,
-    add_stopping_options,
-    adder,
-    job_count,
-    parse_class_weight,
-)
+from widemargin.cli.inputs import model_path, read_data, write_model
+from widemargin.cli.options import INTERCEPTS, parse_class_weight
 from widemargin.cli.output import Output
 
 if TYPE_CHECKING:
     from widemargin.cli.inputs import Data
     from widemargin.estimators.linear import LinearClassifier
     from widemargin.model_io import LinearModel
-
-
-def add_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data to train on and the model to write."""
-    parser.add_argument("data", help="training data: LIBSVM format, CSV or Parquet")
-    model = "model file to write (default: DATA.model in the working directory)"
-    parser.add_argument("model", nargs="?", help=model)
-
-
-def add_run_options(
-    parser: argparse.ArgumentParser, *, tol: str, time_limit: str, jobs: str, seed: str
-) -> None:
-    """Add the options of solver, model file and output, with these help texts."""
-    add = adder(parser.add_argument_group("solver"))
-    add_stopping_options(add, 1e-4, tol, None, time_limit)
-    add("--solver", "auto", "as solver= in Python", metavar="NAME")
-    add("-j --jobs", None, f"{jobs} (default: all cores)", type=job_count, metavar="COUNT")
-    add("--seed", 0, seed, type=int, metavar="NUMBER")
-    adder(parser)("--format", "own", "format of the model file", choices=MODEL_FORMATS)
-    add_data_options(parser)
-    add_output_options(parser, checks=True)
 
 
 def check_problem(options: argparse.Namespace) -> None:
@@ -100,10 +69,7 @@ def bounded_problem(problem: Any, options: argparse.Namespace) -> Any:
 
 def read_training_data(options: argparse.Namespace) -> tuple[Data, str]:
     """Return the data and the path of the model; raise an error if it could not be written."""
-    # By default the name that LIBLINEAR's train would choose.
-    path = options.model or os.path.basename(options.data) + ".model"
-    if not getattr(options, "no_model", False):
-        check_writable(path)
+    path = model_path(options)
     data = read_data(options.data, options)
     if data.y is None:
         raise ValueError(f"{options.data} has no labels to train on")

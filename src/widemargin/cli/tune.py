@@ -20,17 +20,17 @@ from widemargin.cli.options import (
     JOINT_RULES,
     NUMBER,
     add_disk_options,
+    add_file_arguments,
     add_no_model,
     add_penalty,
     add_problem_options,
+    add_run_options,
     adder,
     positive_numbers,
 )
 from widemargin.cli.output import Output, label_text, percent
 from widemargin.cli.parser import Items
 from widemargin.cli.training import (
-    add_file_arguments,
-    add_run_options,
     check_problem,
     fit_and_write,
     note_targets,

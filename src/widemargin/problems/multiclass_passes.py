@@ -7,7 +7,7 @@ each class, padded to whole vectors; weights have a row for each feature.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,54 +25,6 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arguments = tuple[Any, ...]
-
-
-class Passes(Protocol):
-    """What a joint multiclass problem asks of its examples."""
-
-    def scores(self, weights: Matrix, start: Vector) -> Matrix:
-        """Return W x_i + start."""
-
-    def sums(
-        self, weights: Matrix, start: Vector, beta: CompressedDuals, combination: Matrix
-    ) -> float:
-        """Return Σ c_i ℓ_i at the weights; add W(β) to `combination`."""
-
-    def combine(self, duals: core.BlockDuals) -> tuple[Matrix, Vector]:
-        """Return W(β) and r(β)."""
-
-    def terms(
-        self,
-        center: core.BlockDuals,
-        width: float,
-        scores: Matrix,
-        duals: core.BlockDuals,
-        ties: core.Ties,
-    ) -> tuple[float, float]:
-        """Write the maximisers of the rounded losses, and the ties.
-
-        Return Σ c_i ℓ_i, and what the maximisers miss of it.
-        """
-
-    def derivatives(
-        self, center: core.BlockDuals, width: float, scores: Matrix, slopes: Matrix, t: float
-    ) -> tuple[float, float]:
-        """Return both derivatives of the rounded losses along a line."""
-
-    def tied_rows(self, ties: core.Ties) -> Matrix:
-        """Return the rows of the ties, with their zeros."""
-
-    def tied_matrix(self, ties: core.Ties, work: float) -> Matrix:
-        """Return the losses' second derivatives over the weights of all classes, which cost `work`.
-
-        Only what is on or below the diagonal counts.
-        """
-
-    def tied_products(self, ties: core.Ties, work: float) -> Callable[[Matrix, Matrix], None]:
-        """Return a function that adds these derivatives times a direction to an image.
-
-        It costs `work` if all examples have ties.
-        """
 
 
 class WholePasses:
@@ -112,7 +64,10 @@ class WholePasses:
         duals: core.BlockDuals,
         ties: core.Ties,
     ) -> tuple[float, float]:
-        """Write the maximisers of the rounded losses, and the ties."""
+        """Write the maximisers of the rounded losses, and the ties.
+
+        Return Σ c_i ℓ_i, and what the maximisers miss of it.
+        """
         losses, mismatch = 0.0, 0.0
         ties.clear()
         for begin, end in self._problem.pieces():
@@ -140,7 +95,10 @@ class WholePasses:
         return rows
 
     def tied_matrix(self, ties: core.Ties, work: float) -> Matrix:
-        """Return the losses' second derivatives over the weights of all classes."""
+        """Return the losses' second derivatives over the weights of all classes, which cost `work`.
+
+        Only what is on or below the diagonal counts.
+        """
         problem = self._problem
         matrix = _square(problem.rows, problem.classes, problem.free_intercept)
         for begin, end in problem.rows.pieces(work, ties.count):
@@ -149,7 +107,10 @@ class WholePasses:
         return matrix
 
     def tied_products(self, ties: core.Ties, work: float) -> Callable[[Matrix, Matrix], None]:
-        """Return a function that adds the product of these derivatives with a direction."""
+        """Return a function that adds these derivatives times a direction to an image.
+
+        It costs `work` if all examples have ties.
+        """
         free = self._problem.free_intercept
 
         def add(direction: Matrix, image: Matrix) -> None:
@@ -280,6 +241,10 @@ class BlockedPasses:
         work = self._rows.size.block_product(self._stride) if work is None else work
         over, shared = (*self._over, *over), (*self._shared, *shared)
         return self._rows.run(task, over, shared, merge, work)
+
+
+Passes: TypeAlias = WholePasses | BlockedPasses
+"""What a joint multiclass problem asks of its examples."""
 
 
 def _loops_over(view: Any, label: Any, cost: Vector, classes: int, rule: str) -> Any:

@@ -7,7 +7,7 @@ each class, padded to whole vectors; weights have a row for each feature.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,34 +24,6 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arguments = tuple[Any, ...]
 Sums = tuple[float, float, Matrix, Vector]
-
-
-class Passes(Protocol):
-    """What a multinomial problem asks of its examples."""
-
-    def scores(self, weights: Matrix, start: Vector) -> Matrix:
-        """Return W x_i + start."""
-
-    def terms(self, scores: Matrix, out: Matrix) -> float:
-        """Write the dual variables at scores to `out`; return Σ c_i ℓ_i."""
-
-    def combine(self, duals: Matrix) -> tuple[Matrix, Vector]:
-        """Return W(A) and r(A)."""
-
-    def sums(self, weights: Matrix, start: Vector, duals: Matrix) -> Sums:
-        """Return the losses at the weights, the entropy of A, W(A) and r(A)."""
-
-    def products(self, duals: Matrix) -> Callable[[Matrix, Vector, Matrix, Vector], None]:
-        """Return a function that adds the product of the losses' second derivatives at A.
-
-        Its arguments are a direction, that of the intercepts, and what to add both parts to.
-        """
-
-    def derivatives(self, scores: Matrix, slopes: Matrix, t: float) -> tuple[float, float]:
-        """Return both derivatives of the losses along a line."""
-
-    def feasible(self, duals: Matrix) -> None:
-        """Bring each example's dual variables onto its simplex."""
 
 
 class WholePasses:
@@ -91,7 +63,10 @@ class WholePasses:
         return losses, entropy, combination, residual
 
     def products(self, duals: Matrix) -> Callable[[Matrix, Vector, Matrix, Vector], None]:
-        """Return a function that adds the product of the losses' second derivatives at A."""
+        """Return a function that adds the product of the losses' second derivatives at A.
+
+        Its arguments are a direction, that of the intercepts, and what to add both parts to.
+        """
 
         def add(direction: Matrix, start: Vector, image: Matrix, share: Vector) -> None:
             for begin, end in self._problem.pieces():
@@ -186,6 +161,10 @@ class BlockedPasses:
     def _run(self, task: Any, over: Arguments, shared: Arguments) -> tuple[Any, Any]:
         work = self._rows.size.class_product(core.padded_classes(self._classes))
         return self._rows.run(task, (*self._over, *over), (self._classes, *shared), work=work)
+
+
+Passes: TypeAlias = WholePasses | BlockedPasses
+"""What a multinomial problem asks of its examples."""
 
 
 class _Chunks(dict[int, Any]):
