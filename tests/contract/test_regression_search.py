@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneOut
 
 from widemargin import LinearSVR, LinearSVRCV
 
@@ -49,6 +49,10 @@ def test_groups_and_weights():
         ({"loss": "hinge"}, "loss must be 'epsilon_insensitive' or"),
         ({"search_tol": 0.0}, "search_tol must be a positive"),
         ({"solver": "newton", "Cs": CS}, "solver 'newton' needs a loss with second derivatives"),
+        (
+            {"cv": LeaveOneOut()},
+            "scoring=None is R², which one row alone has not",
+        ),
     ],
 )
 def test_bad_arguments_are_said(settings, message):

@@ -149,6 +149,11 @@ class LinearSVRCV(LinearRegressor):
         scorer = check_scoring(LinearSVR(), scoring=self.scoring)
         splitter = check_cv(self.cv, data.target, classifier=False)
         splits = list(splitter.split(data.X, data.target, groups))
+        if self.scoring in (None, "r2") and min(len(test) for _, test in splits) < 2:
+            raise ValueError(
+                f"scoring={self.scoring!r} is R², which one row alone has not: use larger folds of "
+                "cv, or scoring='neg_mean_absolute_error'"
+            )
 
         def score(problem: RegressionProblem, solution: Solution, test: NDArray[np.int64]) -> float:
             model = self._model(problem, solution, data.scaling)
