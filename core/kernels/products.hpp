@@ -2,8 +2,11 @@
 // length and indexed by row.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/short_rows.hpp"
 #include "kernels/vectors.hpp"
 #include "rows/dense.hpp"
 #include "rows/prefetch.hpp"
@@ -11,17 +14,30 @@
 namespace widemargin {
 
 // sum += sum_i scale_i x_i, or scale_i x_i^2. Dense rows are added four at a time, so that the sum
-// is read and written once for all of them; in order, so that it has the bits of one by one.
+// is read and written once for all of them; in order, so that it has the bits of one by one. Rows
+// are among [begin, end), and those whose entry of `scales` is zero are left out.
 template <class Rows, bool Squares = false>
 class RowSums {
  public:
-  RowSums(const Rows& rows, double* sum) : rows_(rows), sum_(sum) {}
+  RowSums(const Rows& rows, double* sum, const double* scales, std::int64_t begin, std::int64_t end)
+      : rows_(rows), sum_(sum), short_(are_short_and_uneven(rows, begin, end)) {
+    // Few rows are seldom neighbours.
+    if (short_) short_ = 2 * std::count(scales + begin, scales + end, 0.0) <= end - begin;
+  }
+
+  RowSums(const Rows& rows, double* sum) : rows_(rows), sum_(sum), short_(false) {}
+
+  // Whether they are short rows, and most are there.
+  bool are_short() const { return short_; }
 
   void add(std::int64_t i, double scale) {
     if constexpr (Rows::is_dense) {
       taken_[filled_] = rows_.row(i);
       scales_[filled_] = scale;
       if (++filled_ == many) add_taken();
+    } else if (short_) {
+      run_.add(rows_, i, scale, sum_);
+      add_constant(scale);
     } else {
       add_row(i, scale);
     }
@@ -29,13 +45,18 @@ class RowSums {
 
   // Adds what is left.
   void finish() {
-    for (int k = 0; k < filled_; ++k) add_line(0, k, k + 1);
-    for (int k = 0; k < filled_; ++k) add_bias(k);
-    filled_ = 0;
+    if constexpr (Rows::is_dense) {
+      for (int k = 0; k < filled_; ++k) add_line(0, k, k + 1);
+      for (int k = 0; k < filled_; ++k) add_bias(k);
+      filled_ = 0;
+    } else {
+      run_.finish(rows_, sum_);
+    }
   }
 
  private:
   static constexpr int many = 4;
+  struct Nothing {};
 
   void add_row(std::int64_t i, double scale) {
     if constexpr (Squares) {
@@ -77,9 +98,11 @@ class RowSums {
     }
   }
 
-  void add_bias(int k) {
+  void add_bias(int k) { add_constant(scales_[k]); }
+
+  void add_constant(double scale) {
     const double x = rows_.bias;
-    if (x != 0.0) sum_[rows_.width] += Squares ? scales_[k] * x * x : scales_[k] * x;
+    if (x != 0.0) sum_[rows_.width] += Squares ? scale * x * x : scale * x;
   }
 
   const Rows& rows_;
@@ -87,6 +110,8 @@ class RowSums {
   const typename Rows::value_type* taken_[many] = {};
   double scales_[many] = {};
   int filled_ = 0;
+  bool short_;
+  std::conditional_t<Rows::is_dense, Nothing, ShortRun<Rows, Squares>> run_;
 };
 
 // Rows that were taken from others lie anywhere: what the processor does not foresee is asked for,
@@ -102,6 +127,10 @@ WIDEMARGIN_INLINE void look_ahead(const Rows& rows, std::int64_t i, std::int64_t
 template <class Rows>
 void scores(const Rows& rows, const double* weights, double* out, std::int64_t begin,
             std::int64_t end) {
+  if constexpr (!Rows::is_dense) {
+    if (are_short_and_uneven(rows, begin, end))
+      return short_scores(rows, weights, out + begin, begin, end);
+  }
   for (std::int64_t i = begin; i < end; ++i) {
     look_ahead(rows, i, end);
     out[i] = rows.dot(i, weights);
@@ -112,7 +141,7 @@ void scores(const Rows& rows, const double* weights, double* out, std::int64_t b
 template <class Rows>
 void accumulate(const Rows& rows, const double* coefficients, const double* signs, double* sum,
                 std::int64_t begin, std::int64_t end) {
-  RowSums<Rows> sums(rows, sum);
+  RowSums<Rows> sums(rows, sum, coefficients, begin, end);
   for (std::int64_t i = begin; i < end; ++i) {
     look_ahead(rows, i, end);
     if (coefficients[i] != 0.0) {
@@ -140,13 +169,25 @@ template <class Rows>
 void scores_and_accumulate(const Rows& rows, const double* weights, double* out,
                            const double* coefficients, const double* signs, double* sum,
                            std::int64_t begin, std::int64_t end) {
-  RowSums<Rows> sums(rows, sum);
-  for (std::int64_t i = begin; i < end; ++i) {
-    look_ahead(rows, i, end);
-    out[i] = rows.dot(i, weights);
+  RowSums<Rows> sums(rows, sum, coefficients, begin, end);
+  const auto add = [&](std::int64_t i) {
     if (coefficients[i] != 0.0) {
       sums.add(i, signs ? signs[i] * coefficients[i] : coefficients[i]);
     }
+  };
+  std::int64_t i = begin;
+  if constexpr (!Rows::is_dense) {
+    const bool short_rows = are_short_and_uneven(rows, begin, end);
+    while (short_rows && i < end) {
+      const std::int64_t stop = std::min(end, i + short_group);
+      short_scores(rows, weights, out + i, i, stop);
+      for (; i < stop; ++i) add(i);
+    }
+  }
+  for (; i < end; ++i) {
+    look_ahead(rows, i, end);
+    out[i] = rows.dot(i, weights);
+    add(i);
   }
   sums.finish();
 }
@@ -159,17 +200,28 @@ double curvature_product(const Rows& rows, const double* curvature, const double
                          double shift, double* sum, std::int64_t begin, std::int64_t end,
                          double* scores = nullptr) {
   double total = 0.0;
-  RowSums<Rows> sums(rows, sum);
-  for (std::int64_t i = begin; i < end; ++i) {
-    look_ahead(rows, i, end);
-    if (curvature[i] == 0.0 && scores == nullptr) continue;
-    const double score = rows.dot(i, direction);
+  RowSums<Rows> sums(rows, sum, curvature, begin, end);
+  const auto add = [&](std::int64_t i, double score) {
     if (scores != nullptr) scores[i] = score;
     if (curvature[i] != 0.0) {
       const double scale = curvature[i] * (score + shift);
       total += scale;
       sums.add(i, scale);
     }
+  };
+  std::int64_t i = begin;
+  if constexpr (!Rows::is_dense) {
+    double group[short_group];
+    while (sums.are_short() && i < end) {
+      const std::int64_t first = i, stop = std::min(end, i + short_group);
+      short_scores(rows, direction, group, first, stop);
+      for (; i < stop; ++i) add(i, group[i - first]);
+    }
+  }
+  for (; i < end; ++i) {
+    look_ahead(rows, i, end);
+    if (curvature[i] == 0.0 && scores == nullptr) continue;
+    add(i, rows.dot(i, direction));
   }
   sums.finish();
   return total;
@@ -179,7 +231,7 @@ double curvature_product(const Rows& rows, const double* curvature, const double
 template <class Rows>
 void curvature_diagonal(const Rows& rows, const double* curvature, double* sum, std::int64_t begin,
                         std::int64_t end) {
-  RowSums<Rows, true> sums(rows, sum);
+  RowSums<Rows, true> sums(rows, sum, curvature, begin, end);
   for (std::int64_t i = begin; i < end; ++i) {
     look_ahead(rows, i, end);
     if (curvature[i] != 0.0) sums.add(i, curvature[i]);

@@ -13,6 +13,18 @@ constexpr std::int64_t vector_length = 4;
 #if defined(__GNUC__)
 typedef double FourDoubles __attribute__((vector_size(vector_length * sizeof(double))));
 inline FourDoubles all_four(double x) { return FourDoubles{x, x, x, x}; }
+
+// The first `count` of four numbers, and zeros: none where it is negative, all where it is larger.
+WIDEMARGIN_INLINE FourDoubles first_of(const FourDoubles& four, std::int64_t count) {
+  typedef std::int64_t FourIntegers __attribute__((vector_size(vector_length * sizeof(double))));
+  const FourIntegers kept = FourIntegers{0, 1, 2, 3} < FourIntegers{count, count, count, count};
+  FourIntegers bits;
+  std::memcpy(&bits, &four, sizeof bits);
+  bits &= kept;
+  FourDoubles first;
+  std::memcpy(&first, &bits, sizeof first);
+  return first;
+}
 #else
 struct FourDoubles {
   double at[vector_length];
@@ -32,6 +44,11 @@ struct FourDoubles {
   double operator[](int k) const { return at[k]; }
 };
 inline FourDoubles all_four(double x) { return FourDoubles{{x, x, x, x}}; }
+inline FourDoubles first_of(const FourDoubles& four, std::int64_t count) {
+  FourDoubles first = four;
+  for (int k = 0; k < vector_length; ++k) first.at[k] = k < count ? four.at[k] : 0.0;
+  return first;
+}
 #endif
 
 WIDEMARGIN_INLINE FourDoubles load_four(const double* from) {

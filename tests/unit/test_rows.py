@@ -312,3 +312,40 @@ def test_sums_over_dense_rows_do_not_depend_on_how_they_are_cut(
         curved = curvature * (full @ w + 0.3)
         np.testing.assert_allclose(image, full.T @ curved, rtol=1e-9, atol=1e-11)
         assert share == pytest.approx(curved.sum(), rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bias", [0.0, 2.5], ids=["plain", "constant"])
+def test_short_rows_of_uneven_length_have_the_bits_of_row_after_row(
+    dtype: type, bias: float
+) -> None:
+    """Passes over many rows at a time take another way, which may depend on where parts begin."""
+    random = np.random.default_rng(5)
+    lengths = random.integers(0, 25, size=600)
+    lengths[300] = 1200  # longer than what is worked on at a time
+    columns = [np.sort(random.choice(1300, length, replace=False)) for length in lengths]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    values = random.normal(size=int(ends[-1])).astype(dtype)
+    X = sp.csr_matrix((values, np.concatenate(columns).astype(np.int32), ends), shape=(600, 1300))
+    rows = Rows.of(as_rows_array(X))
+    rows = rows.with_constant(bias) if bias else rows
+    w, signs = random.normal(size=rows.weights), np.where(random.random(600) < 0.5, -1.0, 1.0)
+    a = random.normal(size=600) * (random.random(600) < 0.8)
+    scores, total, squares = np.empty(600), np.zeros(rows.weights), np.zeros(rows.weights)
+    image, share = np.zeros(rows.weights), 0.0
+    for i in range(600):  # parts of one row are not worth the other way
+        rows.view.scores(w, scores, i, i + 1)
+        rows.view.accumulate(a, signs, total, i, i + 1)
+        rows.view.curvature_diagonal(a * a, squares, i, i + 1)
+        share += rows.view.curvature_product(a * a, w, 0.5, image, i, i + 1)
+    assert np.array_equal(rows.scores(w), scores)
+    assert np.array_equal(rows.combine(a, signs), total)
+    both = rows.scores_and_combination(w, a, signs)
+    assert np.array_equal(both[0], scores)
+    assert np.array_equal(both[1], total)
+    assert np.array_equal(rows.curvature_diagonal(a * a), squares)
+    assert np.array_equal(rows.curvature_product(a * a, w, 0.5)[0], image)
+    assert rows.curvature_product(a * a, w, 0.5)[1] == share
+    np.testing.assert_allclose(
+        rows.scores(w)[: X.shape[0]], X @ w[:1300] + bias * w[-1] * (bias != 0.0), rtol=1e-5
+    )
