@@ -14,10 +14,9 @@
 
 namespace widemargin {
 
-// Rounds are short, so those who wait for the next one look out for a while before they sleep, and
-// let others have the core: a thread that the machine has not let run may be away for long. A team
-// should not outlive one compiled call. A round is over when its tasks are: nobody waits for a
-// thread that the machine has not let run.
+// Rounds are short, so those who wait for the next one do not sleep; a team should not outlive one
+// compiled call. A round is over when its tasks are: nobody waits for a thread that the machine has
+// not let run.
 class Team {
  public:
   explicit Team(int threads) {
@@ -27,11 +26,7 @@ class Team {
       // No more threads to be had: those that there are do the work.
     }
   }
-  ~Team() {
-    over_ = true;
-    open_.fetch_add(std::uint64_t{1} << (2 * bits));  // those who sleep see another number
-    open_.notify_all();
-  }
+  ~Team() { over_ = true; }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
@@ -72,32 +67,21 @@ class Team {
     const std::uint64_t round = (open_.load(std::memory_order_relaxed) >> (2 * bits)) + 1;
     open_.store((round << (2 * bits)) | static_cast<std::uint64_t>(count) << bits,
                 std::memory_order_release);
-    open_.notify_all();
     work(0, taken_);
     await(finish == nullptr ? done_ : finished_, count);
     if (failed_.exchange(false)) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  // Looks again at once for a while, then lets others run in between, then sleeps until somebody
-  // says that the number is another one.
+  // Looks again at once for a while, then lets others run in between.
   struct Patience {
     int looks = 0;
-    template <class Number>
-    void wait(const std::atomic<Number>& number, Number seen) {
-      if (++looks <= 1000) return;
-      if (looks <= 1500) {
-        std::this_thread::yield();
-      } else {
-        number.wait(seen, std::memory_order_acquire);
-      }
+    void wait() {
+      if (++looks > 1000) std::this_thread::yield();
     }
   };
   static void await(const std::atomic<std::int64_t>& number, std::int64_t value) {
     Patience patience;
-    for (std::int64_t now = number.load(std::memory_order_acquire); now != value;
-         now = number.load(std::memory_order_acquire)) {
-      patience.wait(number, now);
-    }
+    while (number.load(std::memory_order_acquire) != value) patience.wait();
   }
 
   // Takes tasks as long as there are any, the calling thread the first one, others the last one, so
@@ -116,7 +100,6 @@ class Team {
       // With nothing to finish the round may be over once this is counted, and another one open.
       if (finish_ == nullptr) taken.clear();
       done_.fetch_add(1, std::memory_order_release);
-      done_.notify_all();
       any = true;
       open = open_.load(std::memory_order_acquire);
     }
@@ -132,7 +115,6 @@ class Team {
       await(finished_, k);
       attempt([&] { (*finish_)(k); });
       finished_.store(k + 1, std::memory_order_release);
-      finished_.notify_all();
     }
   }
 
@@ -150,13 +132,11 @@ class Team {
   void follow(int worker) {
     Patience patience;
     std::vector<std::int64_t> taken;
-    while (true) {
-      const std::uint64_t seen = open_.load(std::memory_order_acquire);
-      if (over_) return;
+    while (!over_.load(std::memory_order_relaxed)) {
       if (work(worker, taken)) {
         patience = {};
       } else {
-        patience.wait(open_, seen);
+        patience.wait();
       }
     }
   }

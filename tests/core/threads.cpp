@@ -112,23 +112,6 @@ TEST(pool_sleeps_while_another_thread_finishes_a_long_task) {
   CHECK(begun);
   CHECK(cpu_seconds() - before < 0.02);
 }
-
-TEST(threads_of_a_team_that_wait_for_long_sleep) {
-  wm::Team team(3);
-  const std::clock_t before = std::clock();  // of the process
-  for (int round = 0; round < 3; ++round) {
-    std::int64_t finished = 0;
-    team.run_in_order(
-        2,
-        [&](std::int64_t k, int) {
-          if (k == 0) std::this_thread::sleep_for(std::chrono::milliseconds(40));
-        },
-        [&](std::int64_t) { ++finished; });
-    CHECK(finished == 2);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  CHECK(static_cast<double>(std::clock() - before) < 0.03 * CLOCKS_PER_SEC);
-}
 #endif
 
 TEST(batches_have_their_longest_tasks_at_both_ends) {
