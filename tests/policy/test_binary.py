@@ -296,6 +296,22 @@ def test_quasi_newton_follows_itself_at_a_larger_c() -> None:
     assert POLICY.first(shape(2_700, 256, HINGE), "quasi_newton").method == "dual_cd"
 
 
+@pytest.mark.parametrize(("share", "method"), [(0.5, None), (1.1, "quasi_newton")])
+def test_lbfgs_gets_a_run_back_that_sweeps_do_not_end_soon(share: float, method: str | None) -> None:
+    """12919 x 3640: L-BFGS takes 0.05 s; left after four steps for sweeps, fits took 1.6."""
+    stiff = shape(12_900, 3_640, SQUARED, per_row=146.0, stiffness=360.0)
+    quasi = prices.quasi_newton(stiff).price
+    assert quasi < min(offer.price for offer in prices.offers(stiff))
+    legs = [
+        leg("quasi_newton", 0.2 * quasi, 4, 1.0, 1.0),
+        leg("dual_cd", share * quasi, 24, 0.98, 0.6),
+    ]
+    decision = POLICY.next(stiff, legs, "")
+    assert (decision.method if decision else None) == method
+    ended = [leg("quasi_newton", 0.2 * quasi, 4, 1.0, 1.0, finished=True), legs[1]]
+    assert POLICY.next(stiff, ended, "") is None
+
+
 @pytest.mark.parametrize(
     ("loss", "stalled", "method"),
     [

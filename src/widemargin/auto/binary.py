@@ -81,6 +81,21 @@ class BinaryPolicy(Contest[BinaryShape]):
             return self._after_quasi_newton(shape, legs)
         return super().next(shape, legs, follows)
 
+    def _cheapest(self, shape: BinaryShape, legs: Sequence[Leg]) -> Offer | None:
+        """Return the cheapest method to hand over to; L-BFGS again, where sweeps took over from it.
+
+        They were expected to be done soon then. Once they have cost what it was to, they were not.
+        """
+        best = super()._cheapest(shape, legs)
+        left = [leg for leg in legs if leg.method == "quasi_newton"]
+        if not left or any(leg.finished for leg in left):
+            return best
+        quasi = prices.quasi_newton(shape)
+        again = replace(quasi, price=max(quasi.price, 2.0 * sum(leg.work for leg in left)))
+        if legs[-1].work < again.price or (best is not None and best.price <= again.price):
+            return best
+        return again
+
     def _to_go(self, shape: BinaryShape, leg: Leg) -> float:
         """Predict what sweeps still cost: what they took on another class says more than a rate."""
         return _as_known(shape, leg, super()._to_go(shape, leg))
