@@ -297,7 +297,9 @@ def test_quasi_newton_follows_itself_at_a_larger_c() -> None:
 
 
 @pytest.mark.parametrize(("share", "method"), [(0.5, None), (1.1, "quasi_newton")])
-def test_lbfgs_gets_a_run_back_that_sweeps_do_not_end_soon(share: float, method: str | None) -> None:
+def test_lbfgs_gets_a_run_back_that_sweeps_do_not_end_soon(
+    share: float, method: str | None
+) -> None:
     """12919 x 3640: L-BFGS takes 0.05 s; left after four steps for sweeps, fits took 1.6."""
     stiff = shape(12_900, 3_640, SQUARED, per_row=146.0, stiffness=360.0)
     quasi = prices.quasi_newton(stiff).price
