@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cached_property
 from typing import Any
 
 from sphinx.ext.autosummary import import_by_name
@@ -32,7 +33,7 @@ def own_members(fullname: str) -> list[str]:
 def kind_of(fullname: str, name: str) -> str:
     """Return the end of the directive that shows a member: ``method`` or ``property``."""
     member = inspect.getattr_static(_class_named(fullname), name)
-    return "property" if isinstance(member, property) else "method"
+    return "property" if isinstance(member, (property, cached_property)) else "method"
 
 
 def has_parameters(fullname: str) -> bool:
