@@ -172,13 +172,14 @@ REASONS_OF_METHODS: dict[str, dict[str, str]] = {
     },
     "methods/newton/_full_costs.py": {
         "RAISE": "a factor of the costs between stages",
+        "RAISE_GAP": "an accuracy of the stages before the last",
+        "SORTED": "a share of the objective below which most examples are put right",
         "_LOST_STEPS": "steps before which no rate is known",
         "_LOST_GAP": "a relative gap that proves nothing",
         "_LOST_RATE": "a rate slower than that of steps that get ahead",
     },
+    "methods/newton/_lowered_columns.py": {"_MOST_STEPS": "steps at the same costs, at most"},
     "methods/newton/newton.py": {
-        "_SORTED": "a share of the objective below which most examples are put right",
-        "_RAISE_GAP": "an accuracy of the stages before the last",
         "_ACCURACY": "a share of the gap asked for",
     },
     "methods/newton/proximal_newton.py": {

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.data.columns import Columns, LastColumns
+from widemargin.data.columns import Columns, LastColumns, wide_enough
 from widemargin.methods.base import Settings, State
 from widemargin.methods.newton._elastic_net_model import Penalty
 from widemargin.methods.newton._foreseen import Foreseen
+from widemargin.methods.newton._full_costs import FullCosts
 from widemargin.problems.certificate import Point
 
 Vector = NDArray[np.float64]
@@ -40,6 +41,9 @@ class ColumnState(State):
     last: LastColumns = field(default_factory=LastColumns)
     sample: ColumnState | None = None
     """Where the steps on a sample are that come first, if there are any."""
+    full: FullCosts = field(default_factory=FullCosts)
+    may_lower: bool = True
+    """Whether lower costs may still be tried."""
     sampled: bool = False
     """Whether this is one: its dual variables prove nothing."""
     trust: float = 1.0
@@ -104,6 +108,20 @@ class ColumnState(State):
         places = columns.places
         violations = self.penalty.violations(self.v[places], self.w[places])
         return float(violations.max(initial=0.0))
+
+    def goes_on(self) -> bool:
+        """Take the columns that were copied last, if they have all that are likely to be needed."""
+        places = self.last.places
+        if places is None or self.last.source is not self.problem.rows.view:
+            return False
+        needed = np.abs(self.v) > self.penalty.rho - self.margin
+        needed |= self.w != 0.0
+        count = int(np.count_nonzero(needed))
+        if np.count_nonzero(needed[places]) < count or places.size > wide_enough(count):
+            return False
+        self.columns = Columns(self.problem.rows, places, self.last)
+        self.active = places.size
+        return True
 
     def guess(self) -> bool:
         """Guess the slopes from those at smaller values of C, if there are any; say whether."""

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.auto.machine import MACHINE
-from widemargin.data.columns import Columns, LastColumns, column_squares, wide_enough
+from widemargin.data.columns import Columns, LastColumns, column_squares
 from widemargin.data.work import Size
 from widemargin.methods.base import Settings
 from widemargin.methods.newton._column_state import ColumnState
 from widemargin.methods.newton._elastic_net_model import Minimum, Penalty, QuadraticModel
 from widemargin.methods.newton._foreseen import Foreseen
+from widemargin.methods.newton._lowered_columns import by_lowered_costs, lost_at_full_costs
 from widemargin.methods.newton._samples import SAMPLE_ERROR, balanced_sample, spread_sample
 from widemargin.problems.certificate import Point
 from widemargin.problems.sparse_weights import SparseProblem, leads_near
@@ -111,10 +112,11 @@ class ColumnNewton(ABC):
 
         If rows are many, steps on a sample of them come first and lead near the solution.
         """
-        problem = state.problem
+        problem, state.made = state.problem, 1
         if state.sample is not None:
             self._step_on_sample(state, state.sample)
             return
+        before = state.expected_gap
         if state.blurred:
             self._look_at_all(state)
         worst = self._grow(state)
@@ -136,9 +138,15 @@ class ColumnNewton(ABC):
         if state.blurred:
             state.leave_slopes()
         else:
-            self._look_at_all(state)
-            if state.expected_gap > state.settings.tol:
-                self._foresees(state)
+            self._judge(state, before)
+
+    def _judge(self, state: ColumnState, before: float) -> None:
+        """Look at all columns after steps from a relative gap; lower the costs if they are lost."""
+        self._look_at_all(state)
+        if state.expected_gap > state.settings.tol:
+            self._foresees(state)
+        if lost_at_full_costs(state, before):
+            self._take(state, by_lowered_costs(state, self))
 
     def _steps_by_guess(self, state: ColumnState, columns: Columns) -> bool:
         """Take steps to the end: if the guess is right, the set has all columns of the answer."""
@@ -222,9 +230,12 @@ class ColumnNewton(ABC):
         state.active = part.active
         state.passes += (part.passes - before) / _SAMPLE
         error = SAMPLE_ERROR * (1.0 + np.count_nonzero(part.w != 0.0)) / part.problem.rows.count
-        if not part.finished and part.expected_gap > max(error, state.settings.tol):
-            return
-        state.sample = None
+        if part.finished or part.expected_gap <= max(error, state.settings.tol):
+            state.sample = None
+            self._take(state, part)
+
+    def _take(self, state: ColumnState, part: ColumnState) -> None:
+        """Go on from the weights that a sample, or lower costs, led to, if they are better."""
         problem = state.problem
         scores = problem.rows.scores(part.w)
         state.passes += 1.0
@@ -253,7 +264,7 @@ class ColumnNewton(ABC):
 
     def _grow(self, state: ColumnState) -> float:
         """Choose the working set; return the largest violation of all columns."""
-        if state.guessed and self._goes_on(state):
+        if state.guessed and state.goes_on():
             return 0.0
         penalty = state.penalty
         if state.guessed:
@@ -271,20 +282,6 @@ class ColumnNewton(ABC):
         state.columns = Columns.of(state.problem.rows, places, state.last)
         state.active = max(places.size, self._in_work(state, violations))
         return worst
-
-    def _goes_on(self, state: ColumnState) -> bool:
-        """Take the columns that were copied last, if they have all that are likely to be needed."""
-        places = state.last.places
-        if places is None or state.last.source is not state.problem.rows.view:
-            return False
-        needed = np.abs(state.v) > state.penalty.rho - state.margin
-        needed |= state.w != 0.0
-        count = int(np.count_nonzero(needed))
-        if np.count_nonzero(needed[places]) < count or places.size > wide_enough(count):
-            return False
-        state.columns = Columns(state.problem.rows, places, state.last)
-        state.active = places.size
-        return True
 
     def _in_work(self, state: ColumnState, violations: Vector) -> int:
         """Count the columns that work goes on with, if more than the working set."""

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 RAISE = 10.0
 """Lowered costs are raised by this factor."""
 
+RAISE_GAP = 0.1
+"""Lowered costs are raised when the relative gap at them is below this."""
+
+SORTED = 1.0 / 32.0
+"""Share of the objective at zero below which nearly all examples can be put right. Only then do
+lowered costs pay: on 68 problems in which steps led nowhere they made fits 1.5 times as fast below
+it, and 0.8 times above."""
+
 _LOST_STEPS, _LOST_GAP, _LOST_RATE = 3, 0.9, 0.6
 """From so many steps on, a relative gap above this that the last step has not cut to that share
 means that steps lead nowhere: those that do cut it faster and faster. Not after a step that proved
