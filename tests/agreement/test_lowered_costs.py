@@ -7,6 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin import LinearSVC
+from widemargin.auto.registry import choice_of
+from widemargin.data.along import Along
+from widemargin.data.training_set import TrainingSet
+from widemargin.problems.losses import LOSSES
+from widemargin.problems.sparse_weights import SparseProblem
+from widemargin.run import run
 
 cp = pytest.importorskip("cvxpy")
 
@@ -33,6 +39,18 @@ def test_few_steps_lead_to_the_solution_at_large_costs(solver: str) -> None:
     least = cp.Problem(cp.Minimize(cp.norm1(w) + 1e4 * losses)).solve(solver=cp.CLARABEL)
     assert found.certificate_.primal == pytest.approx(least, rel=2e-4)
     assert found.certificate_.dual <= least * (1.0 + 1e-6)
+
+
+def test_lower_costs_leave_nothing_for_the_next_value_of_a_path() -> None:
+    X, y = ones_and_zeros(100, 150, 0)
+    data = TrainingSet.of(X, y, C=1e4, fit_intercept=True)
+    problem = SparseProblem.of(data, 1, LOSSES["squared_hinge"], 1.0)
+    problem.last_columns.along = Along()
+    method = choice_of("proximal_newton", SparseProblem)
+    assert run(problem, method, tol=1e-4).status.value == "the tolerance was reached"
+    slopes = problem.last_columns.along.slopes
+    assert slopes
+    assert {cost for cost, _ in slopes} == {problem.cost.sum()}
 
 
 def test_steps_at_lower_costs_count_as_steps() -> None:

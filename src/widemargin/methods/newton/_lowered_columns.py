@@ -8,10 +8,12 @@ at ten times the costs they stay so.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from widemargin.data.columns import LastColumns
 from widemargin.methods.newton._column_state import ColumnState
 from widemargin.methods.newton._full_costs import RAISE, RAISE_GAP, SORTED
 from widemargin.problems.certificate import Point
@@ -58,7 +60,10 @@ def by_lowered_costs(state: ColumnState, method: Any) -> ColumnState:
 
 
 def _at(state: ColumnState, method: Any, share: float, warm: Point | None) -> ColumnState:
-    part: ColumnState = method.start(state.problem.rescaled(share), warm, state.settings)
+    last = state.last  # but for what a path over C leaves for its next value
+    own = LastColumns(last.places, last.rows, last.source, last.lent)
+    problem = replace(state.problem.rescaled(share), last_columns=own)
+    part: ColumnState = method.start(problem, warm, state.settings)
     part.sample = None  # what it would lead near to is near already
     part.sampled, part.may_lower = True, False
     return part
