@@ -53,9 +53,19 @@ def test_lower_costs_leave_nothing_for_the_next_value_of_a_path() -> None:
     assert {cost for cost, _ in slopes} == {problem.cost.sum()}
 
 
-def test_steps_at_lower_costs_count_as_steps() -> None:
+def test_who_keeps_the_steps_of_a_run_gets_the_same_answer() -> None:
     X, y = ones_and_zeros(100, 150, 0)
-    with pytest.warns(UserWarning, match="max_iter"):
-        few = model(1e4, solver="proximal_newton", max_iter=12).fit(sp.csr_array(X), y)
-    assert np.max(few.n_iter_) <= 12
-    assert few.certificate_.relative_gap > 1e-4
+    data = TrainingSet.of(sp.csr_array(X), y, C=1e4, fit_intercept=True)
+    problem = SparseProblem.of(data, 1, LOSSES["squared_hinge"], 1.0)
+    kept: list[np.ndarray] = []
+
+    def keep(w: np.ndarray, b: float) -> None:
+        kept.append(w)
+
+    found = [
+        run(problem, choice_of("proximal_newton", SparseProblem), tol=1e-4, max_iter=60, keep=each)
+        for each in (None, keep)
+    ]
+    assert [each.status.value for each in found] == ["the tolerance was reached"] * 2
+    np.testing.assert_array_equal(found[0].w, found[1].w)
+    assert len(kept) == found[0].iterations == found[1].iterations

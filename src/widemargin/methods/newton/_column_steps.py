@@ -112,7 +112,7 @@ class ColumnNewton(ABC):
 
         If rows are many, steps on a sample of them come first and lead near the solution.
         """
-        problem, state.made = state.problem, 1
+        problem = state.problem
         if state.sample is not None:
             self._step_on_sample(state, state.sample)
             return
